@@ -279,6 +279,7 @@ impl Engines {
                     everywhere: config.code.plans,
                     of: config.code.plans_of.clone(),
                 },
+                plans_are_unattended: config.jobs.unattended_plans,
                 run_code: api::Codes {
                     everywhere: config.code.puppet_runs,
                     of: config.code.puppet_runs_of.clone(),

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::defaults::ENVIRONMENT;
+use crate::rollout::{BatchSizes, Portion, RolloutOptions};
 use crate::scope::Scope;
 use crate::{ApiError, Object, limits, strict};
 
@@ -43,6 +44,18 @@ pub struct ActionCommand {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1)]
     pub concurrency: Option<u32>,
+    /// The sizes of the batches that the nodes are taken in: a number, a share such as `"10%"`, or a list of such sizes,
+    /// whose last one repeats. A batch starts when the one before has ended. Absent: all nodes are one batch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub batch: Option<BatchSizes>,
+    /// Seconds between the end of a batch and the start of the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pause_between_batches: Option<u64>,
+    /// How many nodes may fail, or which share of them (`"10%"`). With one more, no other node starts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub max_failures: Option<Portion>,
 }
 
 /// The kind of action.
@@ -64,7 +77,17 @@ impl ActionCommand {
     /// A validation error that names the key.
     pub fn check(&self) -> Result<(), ApiError> {
         limits::check(self.concurrency, self.timeout)?;
+        self.rollout().check()?;
         limits::check_texts(&self.description, &self.userdata)
+    }
+
+    /// The options that make it a rollout.
+    pub fn rollout(&self) -> RolloutOptions {
+        RolloutOptions {
+            batch: self.batch.clone(),
+            pause_between_batches: self.pause_between_batches,
+            max_failures: self.max_failures,
+        }
     }
 }
 

@@ -36,6 +36,13 @@ pub const ENVIRONMENT: &str = "production";
 /// The longest time a node may have, in seconds: 30 days.
 pub const TIMEOUT_SECONDS: u64 = 30 * 24 * 3_600;
 
+/// Sizes of batches that one rollout may list: a ramp of 1, 2, 4, … comes to 100,000 nodes with 17.
+pub const BATCH_SIZES: usize = 32;
+
+/// The longest pause between two batches, in seconds: a week. A job is kept for 30 days after its end, and a pause
+/// that is longer belongs into a schedule.
+pub const PAUSE_SECONDS: u64 = 7 * 24 * 3_600;
+
 /// The largest body of a query: 50,000 certnames of 60 characters are 3 MB, and a query may be 4 MiB.
 pub const QUERY_BODY_BYTES: usize = 5 * 1024 * 1024;
 

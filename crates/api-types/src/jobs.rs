@@ -114,6 +114,9 @@ pub struct Job {
     /// How many nodes in each state; states that no node has are left out, null without nodes.
     #[serde(default)]
     pub node_states: Option<BTreeMap<String, u64>>,
+    /// Progress of a job with batches; absent for others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollout: Option<JobRollout>,
     /// Where the nodes are.
     pub nodes: Link,
     /// Where the report is.
@@ -130,6 +133,18 @@ pub struct Job {
     /// Every state the job was in; only for a single job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Vec<JobStatus>>,
+}
+
+/// Progress of a job that takes its nodes in batches.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct JobRollout {
+    /// The batch that was started last, from 1.
+    pub batch: u64,
+    /// How many batches there are.
+    pub batches: u64,
+    /// The end of the pause that the job is in; absent when it is in none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_batch_timestamp: Option<Timestamp>,
 }
 
 /// A state and how long it lasted.

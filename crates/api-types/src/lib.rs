@@ -37,6 +37,7 @@ pub mod plan_noop;
 pub mod plans;
 pub mod puppetdb;
 pub mod rbac;
+pub mod rollout;
 pub mod root;
 pub mod route;
 pub mod routes;
@@ -84,13 +85,14 @@ pub use file_sync::{
 pub use inventory::{
     InventoryItem, InventoryList, InventoryQuery, NodeAbsence, NodeSelection, NodeSelectionQuery,
 };
-pub use jobs::{EnvironmentRef, Job, JobList, JobStatus, JobsOrder, JobsQuery, Owner};
+pub use jobs::{EnvironmentRef, Job, JobList, JobRollout, JobStatus, JobsOrder, JobsQuery, Owner};
 pub use nodes::{JobNode, JobNodes, NodesOrder, NodesQuery, Report, ReportItem};
 pub use order::Order;
 pub use paging::{Page, Pagination};
 pub use ping::{PingCommand, PingItem, PingReply};
 pub use plan_jobs::{
-    PlanEvent, PlanEvents, PlanJob, PlanJobList, PlanJobsQuery, PlanStep, PlanSteps, PlanStepsQuery,
+    PlanEvent, PlanEvents, PlanJob, PlanJobList, PlanJobsQuery, PlanQuestion, PlanStep, PlanSteps,
+    PlanStepsQuery,
 };
 pub use plan_noop::PlanNoop;
 pub use plans::{

@@ -59,6 +59,9 @@ pub struct JobNode {
     pub name: String,
     /// `new`, `ready`, `running`, `stopping`, `finished`, `failed`, `errored` or `skipped`.
     pub state: String,
+    /// The batch that the node is in, from 1; absent for a job without batches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<u64>,
     /// How the node was reached: `pcp`.
     #[serde(default)]
     pub transport: String,

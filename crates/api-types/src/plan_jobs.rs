@@ -49,6 +49,9 @@ pub struct PlanJob {
     pub name: String,
     /// `running`, `success` or `failure`.
     pub state: String,
+    /// Questions that the plan waits with; absent: it waits for no person.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<PlanQuestion>,
     /// As submitted, with defaults filled in and sensitive values left out.
     #[schema(value_type = Object)]
     pub options: Object,
@@ -80,6 +83,22 @@ pub struct PlanJob {
     /// job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<BTreeMap<String, Vec<JobStatus>>>,
+}
+
+/// A question of a plan that a person is to answer by `command/plan_answer`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PlanQuestion {
+    /// The step that waits.
+    #[schema(example = "2.1")]
+    pub step: String,
+    /// The text of the question.
+    #[serde(default)]
+    pub prompt: String,
+    /// The answer is a secret.
+    #[serde(default)]
+    pub sensitive: bool,
+    /// When it was asked.
+    pub asked_timestamp: Timestamp,
 }
 
 /// Events of a plan job, oldest first.

@@ -47,6 +47,10 @@ pub struct PlanRunCommand {
     /// one that is live then; absent: as the server is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<PlanCode>,
+    /// Questions of the plan are answered by their defaults, and one without a default fails, since no person is there
+    /// to answer; absent: as the server is configured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unattended: Option<bool>,
 }
 
 /// `POST command/environment_plan_run`.
@@ -84,6 +88,9 @@ pub struct EnvironmentPlanRunCommand {
     /// As in `plan_run`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<PlanCode>,
+    /// As in `plan_run`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unattended: Option<bool>,
 }
 
 /// Which version of the code a plan reads, if its environment has versions.
@@ -249,6 +256,9 @@ pub struct PlanListItem {
     /// Whether the user may run it.
     #[serde(default)]
     pub permitted: bool,
+    /// `@summary` or the text of its comment, or `description` of a YAML plan; absent where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
 }
 
 /// One plan.

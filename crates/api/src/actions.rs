@@ -52,6 +52,7 @@ pub(crate) async fn run(
 }
 
 fn request(api: &Shared, caller: &Caller, command: ActionCommand) -> Result<TaskRequest, Failure> {
+    let rollout = command.rollout();
     let native = native(command.kind, &command.params)?;
     let mut params = command.params;
     if command.kind == ActionType::Upload {
@@ -72,6 +73,7 @@ fn request(api: &Shared, caller: &Caller, command: ActionCommand) -> Result<Task
         userdata: command.userdata,
         timeout: command.timeout.map(task::timeout),
         concurrency,
+        rollout,
         owner: caller.0.login.clone(),
         owner_id: caller.0.user_id.clone(),
         ..TaskRequest::default()

@@ -78,6 +78,7 @@ pub(crate) fn request(
     caller: &Caller,
     command: DeployCommand,
 ) -> Result<DeployRequest, Failure> {
+    let rollout = command.rollout();
     let scope = command
         .scope
         .map_or(Ok(ScopeKind::WholeEnvironment), |scope| scope.into_kind())?;
@@ -104,6 +105,7 @@ pub(crate) fn request(
         concurrency: command
             .concurrency
             .and_then(|nodes| usize::try_from(nodes).ok()),
+        rollout,
         timeout: command.timeout.map(timeout),
         description: command.description,
         userdata: command.userdata,

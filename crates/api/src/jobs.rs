@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use api_types::{
-    ApiError, EnvironmentRef, Job, JobList, JobStatus, JobsOrder, JobsQuery, Object, Order,
-    Pagination, Timestamp, kinds,
+    ApiError, EnvironmentRef, Job, JobList, JobRollout, JobStatus, JobsOrder, JobsQuery, Object,
+    Order, Pagination, Timestamp, kinds,
 };
 use axum::Json;
 use axum::extract::State;
@@ -32,8 +32,9 @@ pub(crate) async fn list(
     let owners = Owners::of(&api, logins).await?;
     let items = rows.into_iter().map(|row| {
         let states = states.remove(&row.number).unwrap_or_default();
-        let elapsed = api.jobs.elapsed(row.number);
-        job(&base, row, states, &owners, elapsed, None)
+        let (elapsed, rollout) = (api.jobs.elapsed(row.number), rollout(&api, &row));
+        let shown = job(&base, row, states, &owners, elapsed, None);
+        Job { rollout, ..shown }
     });
     let pagination =
         Pagination::of(query.page, query.order_by.as_str(), query.order, total).of_type(query.kind);
@@ -58,15 +59,21 @@ pub(crate) async fn show(
         .remove(&row.number);
     let history = api.store.job_states(row.number).await?;
     let owners = Owners::of(&api, vec![Kept::login(&row.owner)]).await?;
-    let elapsed = api.jobs.elapsed(row.number);
-    Ok(Json(job(
-        &base,
-        row,
-        states.unwrap_or_default(),
-        &owners,
-        elapsed,
-        Some(&history),
-    )))
+    let (elapsed, rollout) = (api.jobs.elapsed(row.number), rollout(&api, &row));
+    let states = states.unwrap_or_default();
+    let shown = job(&base, row, states, &owners, elapsed, Some(&history));
+    Ok(Json(Job { rollout, ..shown }))
+}
+
+/// The batch that a job is in, if it has batches.
+fn rollout(api: &Shared, row: &JobRow) -> Option<JobRollout> {
+    row.rollout.map(|rollout| JobRollout {
+        batch: rollout.batch.into(),
+        batches: rollout.batches.into(),
+        next_batch_timestamp: rollout
+            .next_batch_ms
+            .map(|steady_ms| Timestamp::from_ms(api.jobs.time_of_day(steady_ms))),
+    })
 }
 
 /// The job that a path names.
@@ -146,6 +153,7 @@ fn job(
     let trace_id = options.shift_remove("trace_id");
     let part = |name: &str| base.link(&format!("jobs/{}/{name}", row.number));
     Job {
+        rollout: None,
         nodes: part("nodes"),
         report: part("report"),
         events: part("events"),

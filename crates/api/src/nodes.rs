@@ -175,6 +175,7 @@ fn node(row: RunRow, puppet_now_ms: Option<i64>) -> JobNode {
     JobNode {
         name: row.certname,
         state: row.state,
+        batch: row.batch.map(u64::from),
         transport: transport(&kept),
         start_timestamp: row.started_ms.map(Timestamp::from_ms),
         finish_timestamp: row.finished_ms.map(Timestamp::from_ms),

@@ -76,6 +76,8 @@ pub struct Info {
     pub privileged_names: Arc<PrivilegedNames>,
     /// Which code plans read that do not say.
     pub plan_code: Codes<PlanCode>,
+    /// Plans that do not say otherwise are started without a person who could answer.
+    pub plans_are_unattended: bool,
     /// Which code the nodes of on-demand Puppet runs get, where nothing is said.
     pub run_code: Codes<RunCode>,
     /// Configured parts of the server that may be missing, besides the deployments of code.

@@ -74,6 +74,7 @@ pub(crate) async fn prepared(
 }
 
 fn request(api: &Shared, caller: &Caller, command: TaskCommand) -> Result<TaskRequest, Failure> {
+    let rollout = command.rollout();
     let scope = command.scope.into_kind()?;
     Ok(TaskRequest {
         environment: command.environment,
@@ -87,6 +88,7 @@ fn request(api: &Shared, caller: &Caller, command: TaskCommand) -> Result<TaskRe
         concurrency: command
             .concurrency
             .and_then(|nodes| usize::try_from(nodes).ok()),
+        rollout,
         owner: caller.0.login.clone(),
         owner_id: caller.0.user_id.clone(),
         ..TaskRequest::default()

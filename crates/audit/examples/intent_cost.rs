@@ -134,6 +134,7 @@ fn job() -> NewJob {
         state: "ready".to_owned(),
         details: None,
         result: None,
+        batch: None,
         event: None,
     };
     NewJob {
@@ -148,6 +149,7 @@ fn job() -> NewJob {
         userdata: "{}".to_owned(),
         created_ms: 0,
         states: vec!["ready".to_owned()],
+        batches: None,
         runs: vec![run],
         events: Vec::new(),
         slot: None,

@@ -74,6 +74,13 @@ pub const VERSIONS_WAIT: Duration = Duration::from_secs(3);
 /// nodes by a rule take one core some 50 ms, so the tenth that asks at the same time waits 250 ms.
 pub const CLASSIFICATIONS: usize = 2;
 
+/// Difference of two clocks that were not set, in milliseconds: they are read one after the other, and times are
+/// told in seconds.
+pub const CLOCK_JITTER_MS: i64 = 1_000;
+
+/// Nodes that failed and are named where that keeps others from starting.
+pub const FAILED_NAMED: usize = 5;
+
 /// How many times a request is sent again to an agent that proved it never got it.
 pub const RESEND_LIMIT: u8 = 10;
 /// A request is not sent again when it was first sent longer ago: an agent's spool may have been

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use jiff::Timestamp;
 use pcp::Certname;
 use serde_json::{Map, Value, json};
 use store::{JobChange, JobNumber, NewEvent};
@@ -12,6 +13,7 @@ use uuid::Uuid;
 use crate::kind::Kind;
 use crate::over_ssh::Via;
 use crate::puppet::held_back;
+use crate::rollout::{BatchCount, HaltReason};
 use crate::state::{JobState, RunState};
 use crate::verdict::{AwaySince, clip};
 
@@ -127,6 +129,56 @@ pub(crate) fn stopping(at_ms: i64) -> NewEvent {
         &json!({}),
         "Stopping the job ...".to_owned(),
     )
+}
+
+pub(crate) fn batch_started(batch: BatchCount, batches: u32, at_ms: i64) -> NewEvent {
+    let BatchCount { batch, nodes, .. } = batch;
+    let details = json!({"batch": batch, "batches": batches, "nodes": nodes});
+    let text = format!("Batch {batch} of {batches} starts: {}", counted(nodes));
+    of_job("batch_started", at_ms, &details, text)
+}
+
+/// `next_ms`: the end of the pause behind it.
+pub(crate) fn batch_finished(
+    batch: BatchCount,
+    batches: u32,
+    next_ms: Option<i64>,
+    at_ms: i64,
+) -> NewEvent {
+    let BatchCount {
+        batch,
+        nodes,
+        failed,
+    } = batch;
+    let next = next_ms.and_then(|ms| Timestamp::from_millisecond(ms).ok());
+    let mut details =
+        json!({"batch": batch, "batches": batches, "nodes": nodes, "failures": failed});
+    let then = next.map_or_else(String::new, |next| {
+        format!("; the next one starts at {next:.0}")
+    });
+    let text = format!(
+        "Batch {batch} of {batches} is over: {failed} of {} failed{then}",
+        counted(nodes)
+    );
+    if let Some(next) = next {
+        details["next_batch_timestamp"] = json!(next.to_string());
+    }
+    of_job("batch_finished", at_ms, &details, text)
+}
+
+/// `left`: the nodes that do not start.
+pub(crate) fn rollout_halted(reason: &HaltReason, left: usize, at_ms: i64) -> NewEvent {
+    let mut details = reason.details();
+    details["nodes_not_started"] = json!(left);
+    let text = format!("No other node starts, {} left: {reason}", counted(left));
+    of_job("rollout_halted", at_ms, &details, text)
+}
+
+fn counted(nodes: usize) -> String {
+    match nodes {
+        1 => "1 node".to_owned(),
+        nodes => format!("{nodes} nodes"),
+    }
 }
 
 /// `kind` is `job_finished` or `job_aborted`.

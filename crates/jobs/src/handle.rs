@@ -22,7 +22,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::ask::{AskError, Asks};
 use crate::config::JobsConfig;
-use crate::defaults::{COMMANDS, LIVE_REPORTS, SCOPE_NODES};
+use crate::defaults::{CLOCK_JITTER_MS, COMMANDS, LIVE_REPORTS, SCOPE_NODES};
 use crate::engine::{Command, Engine, Parts, Prepared};
 use crate::flight::Patience;
 use crate::metrics::Metrics;
@@ -231,6 +231,17 @@ impl Jobs {
     /// Time since the begin of a job, by a clock that is never set; `None` if the job is not running.
     pub fn elapsed(&self, job: JobNumber) -> Option<Duration> {
         self.shared.running.elapsed(job)
+    }
+
+    /// The time of day of a deadline that is stored by the steady clock, for people. The two clocks differ only if the
+    /// machine's was set.
+    pub fn time_of_day(&self, steady_ms: i64) -> i64 {
+        let clock = &self.shared.config.clock;
+        let set_ms = clock.now_ms().saturating_sub(clock.steady_ms());
+        match set_ms.saturating_abs() < CLOCK_JITTER_MS {
+            true => steady_ms,
+            false => steady_ms.saturating_add(set_ms),
+        }
     }
 
     /// Runs a task. The job is durable when its number is returned; once handed over it is run

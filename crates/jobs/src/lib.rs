@@ -37,6 +37,7 @@ mod puppet;
 mod request;
 mod resolve;
 mod returning_nodes;
+mod rollout;
 mod running_jobs;
 mod scheduler;
 mod secrets;
@@ -74,6 +75,6 @@ pub use state::{JobState, RunState};
 pub use submit::SubmitError;
 pub use targets::{Scope, ScopeError};
 pub use verdict::{
-    KIND_CONFLICT, KIND_EXECUTION, KIND_OLD_PUPPET, KIND_RESULT_LOST, KIND_STOPPED, KIND_TIMEOUT,
-    KIND_UNKNOWN,
+    KIND_CONFLICT, KIND_EXECUTION, KIND_MAX_FAILURES, KIND_OLD_PUPPET, KIND_RESULT_LOST,
+    KIND_STOPPED, KIND_TIMEOUT, KIND_UNKNOWN,
 };

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use api_types::rollout::RolloutOptions;
 use deploy::{BlobError, Blobs, Code, EnvironmentName, EnvironmentNameError, Task};
 use pcp::Certname;
 use pki::seal::SealKey;
@@ -49,9 +50,12 @@ impl Preparation {
             Some(nodes) => targets(&Scope::Nodes(nodes.clone()), "", &*self.resolve).await?,
             None => targets(&request.scope, &request.environment, &*self.resolve).await?,
         };
-        check_limits(request.concurrency, request.timeout).map_err(RunTaskError::Limit)?;
+        check_limits(request.concurrency, request.timeout, &request.rollout)
+            .map_err(RunTaskError::Limit)?;
         check_user(&request)?;
-        let place = self.place(&request).map_err(RunTaskError::Limit)?;
+        let place = self
+            .place(&request)
+            .map_err(|what| RunTaskError::Limit(what.to_owned()))?;
         let (environment, name, task) = self.read(&request).await?;
         if request.noop && !task.metadata.supports_noop {
             return Err(RunTaskError::NoopUnsupported(request.task));
@@ -96,6 +100,7 @@ impl Preparation {
             userdata: Value::Object(request.userdata).to_string(),
             created_ms: self.clock.now_ms(),
             states: Vec::new(),
+            batches: None,
             runs: Vec::new(),
             events: Vec::new(),
             slot: request.slot,
@@ -109,6 +114,7 @@ impl Preparation {
             action: action.over_ssh(request.over_ssh),
             timeout: request.timeout.unwrap_or(self.run_timeout),
             concurrency: request.concurrency,
+            rollout: request.rollout,
             noop: request.noop,
             keeps_secrets,
             after_restart: request.after_restart,
@@ -197,14 +203,16 @@ impl Preparation {
 pub(crate) fn check_limits(
     concurrency: Option<usize>,
     timeout: Option<Duration>,
-) -> Result<(), &'static str> {
+    rollout: &RolloutOptions,
+) -> Result<(), String> {
     if concurrency == Some(0) {
-        return Err("a concurrency of 0 would never start anything");
+        return Err("a concurrency of 0 would never start anything".to_owned());
     }
+    rollout.check().map_err(|problem| problem.to_string())?;
     match timeout {
-        Some(Duration::ZERO) => Err("a timeout of 0 would end every run at once"),
+        Some(Duration::ZERO) => Err("a timeout of 0 would end every run at once".to_owned()),
         Some(timeout) if timeout > RUN_TIMEOUT_MAX => {
-            Err("a timeout of more than 30 days is no limit")
+            Err("a timeout of more than 30 days is no limit".to_owned())
         }
         _ => Ok(()),
     }
@@ -279,10 +287,20 @@ fn options(
         "scheduled-job-id": request.slot.map(|slot| slot.schedule),
         "plan_job": request.plan_job,
     });
+    show_rollout(&mut options, &request.rollout);
     if let Some(user) = &request.run_as {
         options["run_as"] = Value::from(user.as_str());
     }
     options
+}
+
+/// Adds the options of a rollout, which an engine after a restart reads there.
+pub(crate) fn show_rollout(options: &mut Value, rollout: &RolloutOptions) {
+    let shown = serde_json::to_value(rollout).expect("numbers and texts always serialise");
+    let (Value::Object(options), Value::Object(shown)) = (options, shown) else {
+        return;
+    };
+    options.extend(shown);
 }
 
 fn task_params(

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use api_types::rollout::RolloutOptions;
 use deploy::{BlobError, CodeError};
 use pcp::Certname;
 use pxp::task::ParamProblem;
@@ -52,6 +53,8 @@ pub struct TaskRequest {
     pub timeout: Option<Duration>,
     /// Nodes at once, for this job; otherwise only `task_concurrency` bounds it.
     pub concurrency: Option<usize>,
+    /// Batches, pauses between them, and how many nodes may fail.
+    pub rollout: RolloutOptions,
     /// The login of who asks.
     pub owner: String,
     /// His id; for a step of a plan job, which must be his.
@@ -117,7 +120,7 @@ pub enum RunTaskError {
     },
     /// A limit that makes no sense.
     #[error("{0}")]
-    Limit(&'static str),
+    Limit(String),
     /// The task's metadata or code cannot be used.
     #[error(transparent)]
     Code(CodeError),

@@ -14,10 +14,12 @@ pub(crate) struct Tally {
     ended: bool,
 }
 
-/// Whether, and how hard, the job was told to stop.
+/// Why, and how hard, the job stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stop {
     No,
+    /// Too many runs failed: nothing new starts.
+    ByFailures,
     /// Nothing new starts.
     Gently,
     /// What runs is cancelled.
@@ -85,7 +87,7 @@ impl Tally {
             Stop::ByForce => (JobState::Stopped, "job_aborted"),
             Stop::Gently => (JobState::Stopped, "job_finished"),
             Stop::No if self.unsuccessful == 0 => (JobState::Finished, "job_finished"),
-            Stop::No => (JobState::Failed, "job_finished"),
+            Stop::No | Stop::ByFailures => (JobState::Failed, "job_finished"),
         }
     }
 }

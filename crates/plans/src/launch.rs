@@ -46,7 +46,7 @@ pub struct Launch {
     /// the plan takes the same names for groups when it is evaluated again.
     #[serde(default)]
     pub node_groups: BTreeSet<String>,
-    /// Questions with a default are answered by it, since nobody is there to answer.
+    /// Questions are answered by their defaults, and fail without one: no person is there to answer.
     #[serde(default)]
     pub is_unattended: bool,
     /// Login of the user who started the plan.

@@ -79,6 +79,7 @@ fn new(created_ms: i64, nodes: u64) -> NewJob {
         state: "running".to_owned(),
         details: None,
         result: None,
+        batch: None,
         event: None,
     };
     NewJob {
@@ -93,6 +94,7 @@ fn new(created_ms: i64, nodes: u64) -> NewJob {
         userdata: "{}".to_owned(),
         created_ms,
         states: vec!["ready".to_owned(), "running".to_owned()],
+        batches: None,
         runs: (0..nodes).map(run).collect(),
         events: Vec::new(),
         slot: None,

@@ -90,6 +90,7 @@ fn job(nodes: usize) -> NewJob {
         state: "running".to_owned(),
         details: None,
         result: None,
+        batch: None,
         event: None,
     };
     NewJob {
@@ -104,6 +105,7 @@ fn job(nodes: usize) -> NewJob {
         userdata: "{}".to_owned(),
         created_ms: 0,
         states: vec!["ready".to_owned(), "running".to_owned()],
+        batches: None,
         runs: (0..nodes as u64).map(run).collect(),
         events: Vec::new(),
         slot: None,

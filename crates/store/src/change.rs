@@ -12,6 +12,9 @@ pub enum Change {
     Job(JobChange),
     /// The details of a run change, and not its state. Applied only while it is `running`.
     Details(DetailsChange),
+    /// A job goes on to its next batch, or pauses before it. Applied only if that is forward, and the job is
+    /// neither over nor stopping.
+    Batch(BatchChange),
     /// Something happened that changes no state. Applied if the job exists.
     Event(EventChange),
 }
@@ -62,6 +65,19 @@ pub struct JobChange {
     pub at_ms: i64,
     /// Time that the job took, in milliseconds by a clock that is never set; `None` if that is not known.
     pub duration_ms: Option<i64>,
+    /// Its place in the log.
+    pub event: Option<NewEvent>,
+}
+
+/// A batch that a job starts, or the pause behind it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BatchChange {
+    /// Which job.
+    pub job: JobNumber,
+    /// The batch that was started last, from 1.
+    pub batch: u32,
+    /// The end of the pause behind it.
+    pub next_batch_ms: Option<i64>,
     /// Its place in the log.
     pub event: Option<NewEvent>,
 }

@@ -46,6 +46,30 @@ pub struct JobRow {
     /// Time that it took, in milliseconds by a clock that is never set; `None` if it is not over, or if that is
     /// not known.
     pub duration_ms: Option<i64>,
+    /// Progress through its batches; `None` if it has none.
+    pub rollout: Option<RolloutRow>,
+}
+
+/// Progress of a job through its batches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RolloutRow {
+    /// How many batches there are.
+    pub batches: u32,
+    /// The batch that was started last, from 1.
+    pub batch: u32,
+    /// The end of the pause that the job is in.
+    pub next_batch_ms: Option<i64>,
+}
+
+/// How many runs of a batch are in a state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BatchStateRow {
+    /// The batch, from 1.
+    pub batch: u32,
+    /// `ready`, `running`, …
+    pub state: String,
+    /// How many.
+    pub count: u64,
 }
 
 /// A state that a job entered.
@@ -108,7 +132,8 @@ pub struct JobFilter {
 macro_rules! columns {
     () => {
         "number, command, kind, task, state, environment, options, owner, description, userdata, \
-         node_count, created_ms, started_ms, finished_ms, changed_ms, duration_ms"
+         node_count, created_ms, started_ms, finished_ms, changed_ms, duration_ms, batches, \
+         batch, next_batch_ms"
     };
 }
 
@@ -157,6 +182,9 @@ const UNFINISHED: &str = concat!(
     ", sealed FROM jobs WHERE progress < 4 ORDER BY number"
 );
 
+const BATCH_STATES: &str = "SELECT batch, state, COUNT(*) FROM runs WHERE job = $1 \
+     AND batch IS NOT NULL GROUP BY batch, state ORDER BY batch, state";
+
 const OPEN_DEPLOYS: &str =
     "SELECT number, environment, options FROM jobs WHERE progress < 4 AND command = 'deploy'";
 
@@ -168,6 +196,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
     HISTORY,
     UNFINISHED,
     OPEN_DEPLOYS,
+    BATCH_STATES,
     PAGES[0].1,
     PAGES[0].2,
     PAGES[1].1,
@@ -229,6 +258,11 @@ impl Store {
         self.query(HISTORY, vec![Value::Int(job.get())]).await
     }
 
+    /// How many runs of each batch are in which state, by batch; nothing of a job without batches.
+    pub async fn batch_states(&self, job: JobNumber) -> Result<Vec<BatchStateRow>, StoreError> {
+        self.query(BATCH_STATES, vec![Value::Int(job.get())]).await
+    }
+
     /// What was asked for with each job of Puppet runs that is not over.
     pub async fn open_deploys(&self) -> Result<Vec<OpenDeployRow>, StoreError> {
         self.query(OPEN_DEPLOYS, Vec::new()).await
@@ -288,7 +322,7 @@ impl FromRow for SealedJob {
     fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
         Ok(Self {
             job: JobRow::from_row(row)?,
-            sealed: row.opt_blob(16)?,
+            sealed: row.opt_blob(19)?,
         })
     }
 }
@@ -322,6 +356,27 @@ impl FromRow for JobRow {
             finished_ms: row.opt_int(13)?,
             changed_ms: row.int(14)?,
             duration_ms: row.opt_int(15)?,
+            rollout: rollout(row)?,
+        })
+    }
+}
+
+fn rollout(row: &dyn Columns) -> Result<Option<RolloutRow>, ColumnError> {
+    let (batches, batch) = (row.opt_int(16)?, row.opt_int(17)?);
+    let next_batch_ms = row.opt_int(18)?;
+    Ok(batches.zip(batch).map(|(batches, batch)| RolloutRow {
+        batches: batches.try_into().unwrap_or_default(),
+        batch: batch.try_into().unwrap_or_default(),
+        next_batch_ms,
+    }))
+}
+
+impl FromRow for BatchStateRow {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            batch: row.int(0)?.try_into().unwrap_or_default(),
+            state: row.text(1)?,
+            count: row.int(2)?.unsigned_abs(),
         })
     }
 }

@@ -65,7 +65,7 @@ mod write;
 mod writing;
 
 pub use audit::{AuditFilter, AuditRow};
-pub use change::{Applied, Change, DetailsChange, EventChange, JobChange, RunChange};
+pub use change::{Applied, BatchChange, Change, DetailsChange, EventChange, JobChange, RunChange};
 pub use check_ins::CheckInRow;
 pub use code_deploys::{CodeDeployEnd, CodeDeployRow, NewCodeDeploy};
 pub use code_followers::{CodeFollowerRow, CodeGenerationRow};
@@ -78,7 +78,9 @@ pub use groups::GroupRow;
 pub use history::HistoryMark;
 pub use inventory::{InventoryFacts, InventoryNodeRow, InventoryReportRow};
 pub use job_order::JobOrder;
-pub use jobs::{JobFilter, JobRow, JobStateRow, OpenDeployRow, UnfinishedJob};
+pub use jobs::{
+    BatchStateRow, JobFilter, JobRow, JobStateRow, OpenDeployRow, RolloutRow, UnfinishedJob,
+};
 pub use migrations::MigrateError;
 pub use node_groups::NodeGroupRow;
 pub use number::{InvalidJobNumber, JobNumber};
@@ -93,7 +95,7 @@ pub use plan_journal::{
     Asks, NewPlanStep, PlanAnswer, PlanChange, PlanMark, PlanStepEnd, PlanStepKey, PlanStepRow,
 };
 pub use plan_runs::PlanRunRow;
-pub use plan_step_list::PlanStepShown;
+pub use plan_step_list::{PlanQuestionRow, PlanStepShown};
 pub use prune::Pruned;
 pub use roles::{GrantRow, RoleRow};
 pub use run_names::{RunFilter, RunOrder};

@@ -85,6 +85,7 @@ pub(crate) const SQLITE: &[Migration] = migrations!("sqlite":
     24 "0024_ledger_identity",
     25 "0025_password_reset_makers",
     26 "0026_durations",
+    27 "0027_rollouts",
 );
 
 pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
@@ -114,6 +115,7 @@ pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
     24 "0024_ledger_identity",
     25 "0025_password_reset_makers",
     26 "0026_durations",
+    27 "0027_rollouts",
 );
 
 /// What is still to be applied, given what was.

@@ -34,6 +34,21 @@ pub struct PlanStepShown {
     pub ended_ms: Option<i64>,
 }
 
+/// A step of a plan that waits for a person.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanQuestionRow {
+    /// Number of the plan job.
+    pub plan_job: i64,
+    /// The step.
+    pub key: PlanStepKey,
+    /// The arguments of the step, without secrets, and cut; JSON, where it is not cut.
+    pub arguments: String,
+    /// The answer is to be kept sealed, or not.
+    pub asks: Asks,
+    /// When it was asked.
+    pub begun_ms: i64,
+}
+
 macro_rules! state {
     () => {
         "CASE WHEN state <> 'begun' THEN state WHEN asks > 0 THEN 'waiting' \
@@ -61,7 +76,13 @@ const PAGE: &str = concat!(
 );
 const COUNT: &str = concat!("SELECT COUNT(*)", matching!());
 
-pub(crate) const STATEMENTS: &[&str] = &[PAGE, COUNT];
+/// The conditions are those of the partial index.
+const QUESTIONS: &str = "SELECT plan_job, branch, step, arguments, asks, begun_ms FROM plan_journal \
+     WHERE asks > 0 AND state = 'begun' AND plan_job >= $1 AND plan_job <= $2 \
+     AND EXISTS (SELECT 1 FROM plan_jobs WHERE number = plan_job AND plan_jobs.state = 'running') \
+     ORDER BY plan_job, began";
+
+pub(crate) const STATEMENTS: &[&str] = &[PAGE, COUNT, QUESTIONS];
 
 // === impl Store ===
 
@@ -81,6 +102,31 @@ impl Store {
         ]);
         let rows = self.query(PAGE, values).await?;
         Ok((rows, total.unwrap_or(0).unsigned_abs()))
+    }
+
+    /// The questions that plans wait with, of the plan jobs from `first` to `last`.
+    pub async fn plan_questions(
+        &self,
+        first: i64,
+        last: i64,
+    ) -> Result<Vec<PlanQuestionRow>, StoreError> {
+        self.query(QUESTIONS, [first, last].map(Value::Int).to_vec())
+            .await
+    }
+}
+
+impl FromRow for PlanQuestionRow {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self {
+            plan_job: row.int(0)?,
+            key: PlanStepKey {
+                branch: row.text(1)?,
+                step: row.int(2)?,
+            },
+            arguments: row.text(3)?,
+            asks: Asks::from_column(row.int(4)?),
+            begun_ms: row.int(5)?,
+        })
     }
 }
 

@@ -31,13 +31,15 @@ pub struct RunRow {
     pub result: Option<String>,
     /// The id of its last change in the event log; 0 if it has none yet.
     pub latest_event_id: i64,
+    /// The batch that it is in, from 1; `None`: its job has none.
+    pub batch: Option<u32>,
 }
 
 /// The columns of [`RunRow`], in its order.
 macro_rules! columns {
     () => {
         "job, certname, transaction_id, state, started_ms, finished_ms, details, result, \
-         latest_event_id, duration_ms"
+         latest_event_id, duration_ms, batch"
     };
 }
 
@@ -221,6 +223,7 @@ impl FromRow for RunRow {
             result: row.opt_text(7)?,
             latest_event_id: row.int(8)?,
             duration_ms: row.opt_int(9)?,
+            batch: row.opt_int(10)?.and_then(|batch| batch.try_into().ok()),
         })
     }
 }

@@ -152,7 +152,7 @@ impl Change {
         match self {
             Self::Run(change) => crate::state::run_progress(&change.to_state).map(|_| ()),
             Self::Job(change) => crate::state::job_progress(&change.to_state).map(|_| ()),
-            Self::Details(_) | Self::Event(_) => Ok(()),
+            Self::Details(_) | Self::Batch(_) | Self::Event(_) => Ok(()),
         }
     }
 
@@ -167,6 +167,7 @@ impl Change {
             }
             Self::Job(change) => change.event.as_ref().map_or(0, NewEvent::bytes),
             Self::Details(change) => change.details.len(),
+            Self::Batch(change) => change.event.as_ref().map_or(0, NewEvent::bytes),
             Self::Event(change) => change.event.bytes(),
         }
     }
@@ -198,6 +199,12 @@ impl Change {
             Self::Details(change) => {
                 steps.push(runs::set_details(change));
                 None
+            }
+            Self::Batch(change) => {
+                steps.push(jobs::enter_batch(change, mark));
+                change.event.as_ref().inspect(|event| {
+                    steps.push(events::insert_after_job(event, mark, change.job));
+                })
             }
             Self::Event(change) => {
                 steps.push(events::insert_for_job(&change.event, mark, change.job));

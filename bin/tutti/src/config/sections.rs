@@ -82,6 +82,8 @@ pub(crate) struct Jobs {
     pub node_timeout_s: u64,
     /// Finished jobs older than this are deleted.
     pub keep_days: u32,
+    /// Plans that do not say otherwise take the defaults of their questions.
+    pub unattended_plans: bool,
 }
 
 /// Who did what.
@@ -173,6 +175,7 @@ impl Default for Jobs {
             console_url: None,
             node_timeout_s: 24 * 60 * 60,
             keep_days: 30,
+            unattended_plans: false,
         }
     }
 }

@@ -93,6 +93,9 @@ impl ScheduleCommand {
                     "targets": command.targets,
                     "noop": command.noop,
                     "concurrency": command.concurrency,
+                    "batch": command.batch,
+                    "pause_between_batches": command.pause_between_batches,
+                    "max_failures": command.max_failures,
                     "timeout": command.timeout,
                 }));
                 job(

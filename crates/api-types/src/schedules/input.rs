@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use super::ScheduledType;
+use crate::rollout::{BatchSizes, Portion};
 use crate::scope::Scope;
 use crate::{ApiError, DeployCommand, Object, TaskCommand, kinds, strict};
 
@@ -36,6 +37,17 @@ pub struct TaskInput {
     /// How many nodes at once.
     #[serde(default)]
     pub concurrency: Option<u32>,
+    /// The sizes of the batches that the nodes are taken in: a number, a share such as `"10%"`, or a list of such sizes.
+    #[serde(default)]
+    #[schema(value_type = Option<Object>)]
+    pub batch: Option<BatchSizes>,
+    /// Seconds between the end of a batch and the start of the next.
+    #[serde(default)]
+    pub pause_between_batches: Option<u64>,
+    /// How many nodes may fail, or which share of them.
+    #[serde(default)]
+    #[schema(value_type = Option<Object>)]
+    pub max_failures: Option<Portion>,
     /// How long each node may take, in seconds.
     #[serde(default)]
     pub timeout: Option<u64>,
@@ -133,6 +145,9 @@ fn task(
         "scope": input.scope,
         "noop": input.noop,
         "concurrency": input.concurrency,
+        "batch": input.batch,
+        "pause_between_batches": input.pause_between_batches,
+        "max_failures": input.max_failures,
         "timeout": input.timeout,
         "description": description,
         "userdata": userdata,

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use api_types::{
-    ApiError, JobStatus, Order, Pagination, PlanJob, PlanJobList, PlanJobsQuery, Timestamp,
+    ApiError, JobStatus, Order, Pagination, PlanJob, PlanJobList, PlanJobsQuery, PlanQuestion,
+    Timestamp,
 };
 use axum::Json;
 use axum::extract::State;
 use serde_json::Value;
-use store::{JobStateRow, PlanJobFilter, PlanJobRow, PlanStepState};
+use store::{Asks, JobStateRow, PlanJobFilter, PlanJobRow, PlanQuestionRow, PlanStepState};
 
 use crate::Shared;
 use crate::base::Base;
@@ -18,6 +19,7 @@ use crate::given::{Given, Variables, job_number, store_page};
 use crate::jobs::{end_of_second, job_order, object, seconds, statuses};
 use crate::owners::{Kept, Owners};
 use crate::plans::refusal;
+use crate::plans::steps::step_name;
 
 pub(crate) async fn list(
     State(api): State<Shared>,
@@ -34,9 +36,11 @@ pub(crate) async fn list(
         (rows, total) = api.store.plan_jobs(&filter, page).await?;
     }
     let owners = Owners::of(&api, rows.iter().map(kept).collect()).await?;
+    let mut questions = Questions::of(&api, &rows).await?;
     let items = rows.into_iter().map(|row| {
         let (number, result) = (row.number, row.result.clone());
         let mut item = item(&base, row, &owners);
+        item.questions = questions.take(number);
         item.result = query.results.then(|| parsed(number, result.as_deref()));
         item
     });
@@ -59,12 +63,46 @@ pub(crate) async fn show(
     let owners = Owners::of(&api, vec![kept(&row)]).await?;
     let result = parsed(row.number, row.result.as_deref());
     let timestamp = Timestamp::from_ms(row.changed_ms);
+    let mut questions = Questions::of(&api, std::slice::from_ref(&row)).await?;
     Ok(Json(PlanJob {
+        questions: questions.take(row.number),
         result: Some(result),
         timestamp: Some(timestamp),
         status: Some(by_step(&steps)),
         ..item(&base, row, &owners)
     }))
+}
+
+/// The questions that plans of a list wait with.
+struct Questions(BTreeMap<i64, Vec<PlanQuestion>>);
+
+impl Questions {
+    async fn of(api: &Shared, rows: &[PlanJobRow]) -> Result<Self, Failure> {
+        let running = rows.iter().filter(|row| row.finished_ms.is_none());
+        let numbers: Vec<i64> = running.map(|row| row.number).collect();
+        let mut by_plan = BTreeMap::<_, Vec<_>>::new();
+        let range = numbers.iter().min().zip(numbers.iter().max());
+        if let Some((first, last)) = range {
+            for row in api.store.plan_questions(*first, *last).await? {
+                by_plan.entry(row.plan_job).or_default().push(question(row));
+            }
+        }
+        Ok(Self(by_plan))
+    }
+
+    fn take(&mut self, number: i64) -> Vec<PlanQuestion> {
+        self.0.remove(&number).unwrap_or_default()
+    }
+}
+
+fn question(row: PlanQuestionRow) -> PlanQuestion {
+    let arguments: Value = serde_json::from_str(&row.arguments).unwrap_or_default();
+    PlanQuestion {
+        step: step_name(&row.key),
+        prompt: arguments["prompt"].as_str().unwrap_or_default().to_owned(),
+        sensitive: row.asks == Asks::Secretly,
+        asked_timestamp: Timestamp::from_ms(row.begun_ms),
+    }
 }
 
 /// The plan job that a path names.
@@ -122,6 +160,7 @@ fn item(base: &Base, row: PlanJobRow, owners: &Owners) -> PlanJob {
         id: base.at(&format!("plan_jobs/{number}")),
         name: number.to_string(),
         state: row.state,
+        questions: Vec::new(),
         options: object(&row.options),
         result: None,
         owner,

@@ -41,6 +41,7 @@ pub(crate) async fn list(
         id: address(&base, &plan.name),
         permitted: may_run(&api, &caller, &plan.name, &environment.name),
         name: plan.name.to_string(),
+        description: plan.description,
     });
     let items = items.collect();
     Ok(Json(PlanList { environment, items }))

@@ -53,6 +53,7 @@ pub(crate) async fn run(
         timeout: command.timeout,
         noop: command.noop,
         code: command.code,
+        unattended: command.unattended,
     };
     started(&api, &base, &caller, asked).await
 }
@@ -74,6 +75,7 @@ pub(crate) async fn environment_run(
         timeout: command.timeout,
         noop: command.noop,
         code: command.code,
+        unattended: command.unattended,
     };
     started(&api, &base, &caller, asked).await
 }
@@ -87,6 +89,7 @@ struct Asked {
     timeout: Option<u64>,
     noop: PlanNoop,
     code: Option<PlanCode>,
+    unattended: Option<bool>,
 }
 
 async fn started(api: &Shared, base: &Base, caller: &Caller, mut asked: Asked) -> Started {
@@ -101,7 +104,9 @@ async fn started(api: &Shared, base: &Base, caller: &Caller, mut asked: Asked) -
         }
         PlanCode::Pinned | PlanCode::Latest => None,
     };
+    let unattended = asked.unattended;
     let mut launch = launch(caller, asked, code)?;
+    launch.is_unattended = unattended.unwrap_or(api.info.plans_are_unattended);
     launch.node_groups = visible_groups(api, caller);
     let number = api.plans.run(&launch).await.map_err(refusal)?;
     if let Some(hold) = hold {

@@ -4,7 +4,7 @@ use api_types::{Order, Pagination, PlanStep, PlanSteps, PlanStepsQuery, Timestam
 use axum::Json;
 use axum::extract::State;
 use serde_json::Value;
-use store::{Asks, PlanStepShown};
+use store::{Asks, PlanStepKey, PlanStepShown};
 
 use super::jobs::existing;
 use crate::Shared;
@@ -35,14 +35,18 @@ pub(crate) async fn list(
     }))
 }
 
+/// A step as clients name it.
+pub(super) fn step_name(key: &PlanStepKey) -> String {
+    match key.branch.as_str() {
+        "" => key.step.to_string(),
+        branch => format!("{branch}.{}", key.step),
+    }
+}
+
 fn shown(base: &Base, row: PlanStepShown) -> PlanStep {
-    let number = row.key.step;
     let sensitive = (row.state == "waiting").then_some(row.asks == Asks::Secretly);
     PlanStep {
-        step: match row.key.branch.as_str() {
-            "" => number.to_string(),
-            branch => format!("{branch}.{number}"),
-        },
+        step: step_name(&row.key),
         kind: row.kind,
         site: row.site,
         arguments: serde_json::from_str(&row.arguments).unwrap_or(Value::String(row.arguments)),

@@ -131,6 +131,57 @@ async fn command_task_answers_the_job() {
 }
 
 #[tokio::test]
+async fn a_rollout_is_shown_with_its_batch_its_options_and_the_batch_of_each_node() {
+    let world = World::new().await;
+    let nodes = world.nodes(3, &Manner::default());
+    let body = json!({"task": "test", "scope": {"nodes": nodes}, "batch": "1,100%",
+        "pause_between_batches": 3_600, "max_failures": "50%"});
+    let reply = world
+        .post("/orchestrator/v1/command/task", body.to_string())
+        .await;
+    assert_eq!(reply.status, StatusCode::ACCEPTED, "{}", reply.text());
+    let job = loop {
+        let job = world.ok("/orchestrator/v1/jobs/1").await;
+        if job["rollout"]["next_batch_timestamp"].is_string() {
+            break job;
+        }
+        tokio::task::yield_now().await;
+    };
+    assert_eq!(
+        (&job["rollout"]["batch"], &job["rollout"]["batches"]),
+        (&json!(1), &json!(2))
+    );
+    assert_eq!(job["options"]["batch"], json!([1, "100%"]));
+    assert_eq!(job["options"]["pause_between_batches"], 3_600);
+    assert_eq!(job["options"]["max_failures"], "50%");
+    let shown = world.ok("/orchestrator/v1/jobs/1/nodes").await;
+    let batches: Vec<_> = shown["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|node| &node["batch"])
+        .collect();
+    assert_eq!(batches, [1, 2, 2]);
+    let events = world.ok("/orchestrator/v1/jobs/1/events").await;
+    let told = events["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|event| event["type"].as_str().unwrap());
+    let told: Vec<_> = told.filter(|kind| kind.starts_with("batch")).collect();
+    assert_eq!(told, ["batch_started", "batch_finished"]);
+    world
+        .post(
+            "/orchestrator/v1/command/stop",
+            json!({"job": "1"}).to_string(),
+        )
+        .await;
+    world.over("1").await;
+    let job = world.ok("/orchestrator/v1/jobs/1").await;
+    assert_eq!(job["rollout"], json!({"batch": 1, "batches": 2}));
+}
+
+#[tokio::test]
 async fn command_stop_counts_nodes_and_may_be_repeated() {
     let world = World::new().await;
     let nodes = world.nodes(

@@ -111,6 +111,19 @@ async fn bad_bodies_of_commands() {
         (with("noop", json!(true)), "noop"),
         (with("timeout", json!("5")), "timeout"),
         (with("concurrency", json!(0)), "concurrency"),
+        (with("batch", json!(0)), "batch"),
+        (with("batch", json!("1,x")), "batch"),
+        (with("batch", json!(["1", {}])), "batch[1]"),
+        (
+            with("pause_between_batches", json!(60)),
+            "pause_between_batches",
+        ),
+        (
+            with("pause_between_batches", json!("5m")),
+            "pause_between_batches",
+        ),
+        (with("max_failures", json!("101%")), "max_failures"),
+        (with("max_failures", json!(-1)), "max_failures"),
         (
             with("targets", json!([{"hostnames": ["a"], "transport": "ssh"}])),
             "targets",

@@ -74,6 +74,9 @@ pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure
         userdata: Object::new(),
         timeout: action.timeout,
         concurrency: action.concurrency,
+        batch: action.rollout.batch,
+        pause_between_batches: action.rollout.pause_between_batches,
+        max_failures: action.rollout.max_failures,
         plan_job: None,
     };
     let created: JobCreated = client

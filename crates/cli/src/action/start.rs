@@ -4,6 +4,7 @@ use api_types::{ActionCommand, ActionType, JobCreated, Object};
 use serde_json::Value;
 
 use crate::client::Client;
+use crate::rollout::Rollout;
 use crate::shown::Shown;
 use crate::targets::Targets;
 use crate::task::{Environment, left_out};
@@ -19,6 +20,8 @@ pub(super) struct ActionOptions {
     /// How many nodes at once [default: the server's limit]
     #[arg(long, value_name = "N")]
     pub(super) concurrency: Option<u32>,
+    #[command(flatten)]
+    pub(super) rollout: Rollout,
     /// How long one node may take: seconds, or 15m, 4h, 1d
     #[arg(long, value_name = "TIME", value_parser = crate::span::seconds)]
     pub(super) timeout: Option<u64>,
@@ -55,6 +58,7 @@ impl JobOptions {
             targets,
             environment,
             concurrency,
+            rollout,
             timeout,
             description,
             shown,
@@ -74,6 +78,9 @@ impl JobOptions {
             userdata: Object::new(),
             timeout,
             concurrency,
+            batch: rollout.batch,
+            pause_between_batches: rollout.pause_between_batches,
+            max_failures: rollout.max_failures,
         };
         let path = ["orchestrator", "v1", "command", "action"];
         let created: JobCreated = client.post(&path, &command).await?;

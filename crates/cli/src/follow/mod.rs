@@ -219,6 +219,14 @@ impl View {
                     self.node_ended(node, event, succeeded);
                 }
             }
+            "batch_started" | "batch_finished" | "rollout_halted" if self.human => {
+                let text = terminal::harmless(&event.message);
+                let text = match event.kind.as_str() {
+                    "rollout_halted" => terminal::bad(text),
+                    _ => terminal::heading(text),
+                };
+                self.progress.above(|| say!("{text}"));
+            }
             _ => {}
         }
     }

@@ -22,7 +22,7 @@ pub enum Verb {
   tutti job run --failed-of 81
 
 Ctrl-C asks the server to stop the job; a second Ctrl-C leaves it alone.")]
-    Run(run::Options),
+    Run(Box<run::Options>),
     /// Show where `job run` would run, and start nothing
     #[command(after_long_help = "Example:
   tutti job plan --query 'nodes[certname] { certname ~ \"^web\" }'")]
@@ -48,7 +48,7 @@ Ctrl-C asks the server to stop the job; a second Ctrl-C leaves it alone.")]
 pub(crate) async fn run(verb: Verb, connection: &Connection, name: Name) -> Result<u8, Failure> {
     let client = Client::with_token(connection)?.called(name);
     match verb {
-        Verb::Run(options) => Box::pin(run::run(options, &client)).await,
+        Verb::Run(options) => Box::pin(run::run(*options, &client)).await,
         Verb::Plan(options) => plan::run(&options, &client).await,
         Verb::List(options) => list::run(&options, &client).await,
         Verb::Show(options) => Box::pin(show::run(&options, &client)).await,

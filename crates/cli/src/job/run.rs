@@ -4,6 +4,7 @@ use api_types::{DeployCommand, JobCreated};
 
 use super::puppet::{Flags, Where};
 use crate::client::Client;
+use crate::rollout::Rollout;
 use crate::shown::Shown;
 use crate::{EXIT_SUCCESS, Failure, Format, Name, follow, terminal};
 
@@ -17,6 +18,8 @@ pub struct Options {
     /// How many nodes at once [default: the server's limit]
     #[arg(long, value_name = "N")]
     concurrency: Option<u32>,
+    #[command(flatten)]
+    rollout: Rollout,
     /// How long one node may take: seconds, or 15m, 4h, 1d
     #[arg(long, value_name = "TIME", value_parser = crate::span::seconds)]
     timeout: Option<u64>,
@@ -36,6 +39,9 @@ pub(crate) async fn run(options: Options, client: &Client) -> Result<u8, Failure
     let (environment, enforce_environment) = options.place.environment(client);
     let command = DeployCommand {
         concurrency: options.concurrency,
+        batch: options.rollout.batch,
+        pause_between_batches: options.rollout.pause_between_batches,
+        max_failures: options.rollout.max_failures,
         timeout: options.timeout,
         description: options.description.unwrap_or_default(),
         ..options

@@ -11,7 +11,7 @@ use crate::follow::puppet::Ran;
 use crate::follow::{all_nodes, follow, is_puppet, nodes_in};
 use crate::shown::{Shown, json};
 use crate::values::{duration, result_lines};
-use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, table, terminal};
+use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, rollout, table, terminal};
 
 /// Which job.
 #[derive(Debug, clap::Args)]
@@ -104,6 +104,8 @@ fn print(job: &Job, nodes: &[JobNode]) {
     if option("noop") == Value::Bool(true) {
         fields.push(("noop", "yes".to_owned()));
     }
+    fields.extend(rollout::of_job(job).map(|words| ("rollout", words)));
+    fields.extend(rollout::progress_of(job).map(|words| ("batch", words)));
     fields.extend([
         ("target", list::target(job)),
         ("owner", terminal::harmless(&job.owner.login)),
@@ -182,10 +184,13 @@ fn print_node(node: &JobNode, puppet: bool) {
         (None, None) => String::new(),
     };
     let name = terminal::name(terminal::harmless(&node.name));
+    let batch = node
+        .batch
+        .map_or_else(String::new, |batch| format!("  batch {batch}"));
     say!(
         "\n{name}  {}{}",
         terminal::state(&node.state),
-        terminal::dim(took)
+        terminal::dim(batch + &took)
     );
     let message = node.details.get("message").and_then(Value::as_str);
     if puppet {

@@ -1,11 +1,12 @@
 //! `tutti plan show`, `plan list` and `plan jobs`.
 
-use api_types::{PlanDetail, PlanJob, PlanJobList, PlanList};
+use api_types::{PlanDetail, PlanJob, PlanJobList, PlanList, PlanQuestion};
 use serde_json::{Value, json as object};
 
 use super::{events, preview};
 use crate::client::Client;
 use crate::defaults::{FAILED_LINES, FAILED_TARGETS, JOBS_SHOWN};
+use crate::named_list::{self, NamedLine};
 use crate::shown::{Shown, json};
 use crate::terminal::{self, dim, harmless};
 use crate::values::{duration, result_lines};
@@ -89,14 +90,12 @@ async fn plans(
         say!("No plans in environment {}.", harmless(environment));
         return Ok(EXIT_SUCCESS);
     }
-    for plan in &list.items {
-        let mark = if plan.permitted {
-            ""
-        } else {
-            "  (not permitted)"
-        };
-        say!("{}{}", terminal::name(harmless(&plan.name)), dim(mark));
-    }
+    let lines = list.items.iter().map(|plan| NamedLine {
+        name: &plan.name,
+        permitted: plan.permitted,
+        description: plan.description.as_deref(),
+    });
+    named_list::print(&lines.collect::<Vec<_>>());
     Ok(EXIT_SUCCESS)
 }
 
@@ -191,7 +190,7 @@ async fn listed(limit: u64, format: Format, client: &Client) -> Result<u8, Failu
     let rows = list.items.iter().map(|job| {
         vec![
             harmless(&job.name),
-            terminal::state(&job.state),
+            state(job),
             plan(job),
             job.duration.map_or_else(String::new, duration),
             job.created_timestamp.to_string(),
@@ -200,7 +199,34 @@ async fn listed(limit: u64, format: Format, client: &Client) -> Result<u8, Failu
     });
     let heading = ["ID", "STATUS", "PLAN", "TOOK", "STARTED", "OWNER"];
     table::print(&heading, rows.collect());
+    let asking: Vec<_> = list.items.iter().flat_map(questions).collect();
+    if !asking.is_empty() {
+        say!("");
+        asking.iter().for_each(|line| say!("{line}"));
+    }
     Ok(EXIT_SUCCESS)
+}
+
+/// The state, as a person sees it: a plan that waits for an answer does nothing by itself.
+fn state(job: &PlanJob) -> String {
+    match job.questions.is_empty() {
+        true => terminal::state(&job.state),
+        false => terminal::warn("waiting"),
+    }
+}
+
+/// The questions that the plan waits with, and how they are answered.
+fn questions(job: &PlanJob) -> Vec<String> {
+    let number = harmless(&job.name);
+    let line = |question: &PlanQuestion| {
+        let (step, prompt) = (harmless(&question.step), harmless(&question.prompt));
+        format!(
+            "{} {prompt}  {}",
+            terminal::warn(format!("plan job {number} asks:")),
+            dim(format!("tutti plan approve {number} {step} --answer TEXT"))
+        )
+    };
+    job.questions.iter().map(line).collect()
 }
 
 /// How a plan job ended, and with what.
@@ -211,9 +237,10 @@ pub(super) fn outcome(job: &PlanJob) {
     say!(
         "\nPlan job {} {}: {}{took}",
         harmless(&job.name),
-        terminal::state(&job.state),
+        state(job),
         plan(job)
     );
+    questions(job).iter().for_each(|line| say!("{line}"));
     let result = job.result.as_ref().filter(|result| !result.is_null());
     let lines = match (job.state.as_str(), result) {
         ("failure", Some(error)) if error["msg"].is_string() => error_lines(error),

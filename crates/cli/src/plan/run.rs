@@ -48,9 +48,13 @@ pub struct Options {
     /// Why; kept with the plan job
     #[arg(long)]
     description: Option<String>,
-    /// Print the plan job's number and do not wait
+    /// Print the plan job's number and do not wait; questions of the plan take their defaults, and one without a
+    /// default fails
     #[arg(long)]
     no_wait: bool,
+    /// With --no-wait: let questions of the plan wait until `tutti plan approve` answers them
+    #[arg(long, requires = "no_wait")]
+    answer_later: bool,
     #[command(flatten)]
     shown: Shown,
 }
@@ -112,6 +116,7 @@ pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure
         timeout: options.timeout,
         noop: Noop::asked(options.noop),
         code: options.code.map(Into::into),
+        unattended: (options.no_wait && !options.answer_later).then_some(true),
     };
     let number = started(client, command, nodes).await?.name;
     if options.no_wait {
@@ -168,6 +173,7 @@ async fn started(
         timeout: command.timeout,
         noop: command.noop,
         code: command.code,
+        unattended: command.unattended,
     };
     client.post(&path("environment_plan_run"), &command).await
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{SCHEDULED, path};
 use crate::client::Client;
 use crate::job::puppet::{Flags, Where};
+use crate::rollout::Rollout;
 use crate::targets::Targets;
 use crate::terminal::heading;
 use crate::{EXIT_SUCCESS, Failure, params, task};
@@ -54,6 +55,8 @@ struct Bounds {
     /// How many nodes at once [default: the server's limit]
     #[arg(long, value_name = "N")]
     concurrency: Option<u32>,
+    #[command(flatten)]
+    rollout: Rollout,
     /// How long one node may take: seconds, or 15m, 4h, 1d
     #[arg(long, value_name = "TIME", value_parser = crate::span::seconds)]
     timeout: Option<u64>,
@@ -80,6 +83,9 @@ pub(super) async fn task(options: Task, client: &Client) -> Result<u8, Failure> 
         "scope": scope,
         "noop": options.noop || client.noop,
         "concurrency": options.bounds.concurrency,
+        "batch": options.bounds.rollout.batch,
+        "pause_between_batches": options.bounds.rollout.pause_between_batches,
+        "max_failures": options.bounds.rollout.max_failures,
         "timeout": options.bounds.timeout,
     });
     let job = CreateScheduledJob {
@@ -99,11 +105,15 @@ pub(super) async fn run(options: Run, client: &Client) -> Result<u8, Failure> {
     let (environment, enforce_environment) = options.place.environment(client);
     let Bounds {
         concurrency,
+        rollout,
         timeout,
         description,
     } = options.bounds;
     let command = DeployCommand {
         concurrency,
+        batch: rollout.batch,
+        pause_between_batches: rollout.pause_between_batches,
+        max_failures: rollout.max_failures,
         timeout,
         ..options
             .flags

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::{Environment, detail, is_text};
 use crate::client::Client;
+use crate::rollout::Rollout;
 use crate::shown::Shown;
 use crate::targets::Targets;
 use crate::{EXIT_SUCCESS, Failure, Format, Name, follow, params, terminal};
@@ -35,6 +36,8 @@ pub struct Options {
     /// How many nodes at once [default: the server's limit]
     #[arg(long, value_name = "N")]
     concurrency: Option<u32>,
+    #[command(flatten)]
+    rollout: Rollout,
     /// How long one node may take: seconds, or 15m, 4h, 1d
     #[arg(long, value_name = "TIME", value_parser = crate::span::seconds)]
     timeout: Option<u64>,
@@ -68,6 +71,9 @@ pub(crate) async fn run(options: Options, client: &Client) -> Result<u8, Failure
         userdata: Object::new(),
         timeout: options.timeout,
         concurrency: options.concurrency,
+        batch: options.rollout.batch,
+        pause_between_batches: options.rollout.pause_between_batches,
+        max_failures: options.rollout.max_failures,
         plan_job: None,
     };
     let created: JobCreated = client

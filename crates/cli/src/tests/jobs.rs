@@ -152,7 +152,7 @@ async fn every_flag_reaches_the_server() {
                  --skip-tags c --debug --trace --evaltrace --use-cached-catalog --usecacheonfailure \
                  --ordering random --filetimeout 1 --http-connect-timeout 2 \
                  --http-keepalive-timeout 3 --http-read-timeout 4 --concurrency 5 --timeout 6 \
-                 --description why --code lock --no-wait";
+                 --batch 1,10% --pause-between-batches 5m --max-failures 2 --description why --code lock --no-wait";
     let words: Vec<_> = words.split_whitespace().collect();
     let ran = fake.run(&words).await;
     assert_eq!((ran.code, ran.printed.as_str()), (0, "81\n"));
@@ -162,6 +162,7 @@ async fn every_flag_reaches_the_server() {
         "use_cached_catalog": true, "usecacheonfailure": true, "filetimeout": 1,
         "http_connect_timeout": 2, "http_keepalive_timeout": 3, "http_read_timeout": 4,
         "ordering": "random", "tags": "a,b", "skip_tags": "c", "concurrency": 5, "timeout": 6,
+        "batch": [1, "10%"], "pause_between_batches": 300, "max_failures": 2,
         "code": "lock", "description": "why", "userdata": {}
     });
     assert_eq!(fake.body(DEPLOY), body);

@@ -416,7 +416,7 @@ async fn a_plan_that_fails_names_nodes_exit_codes_errors_and_the_place() {
 #[tokio::test]
 async fn plans_are_listed_by_list_and_plan_jobs_by_jobs() {
     let plans = json!({"environment": {"name": "production"}, "items": [
-        {"id": "", "name": "deploy::rollout", "permitted": true},
+        {"id": "", "name": "deploy::rollout", "permitted": true, "description": "One after the other\nand more"},
         {"id": "", "name": "secret", "permitted": false}]});
     let jobs = json!({"items": [job("running", Value::Null)], "pagination": {"limit": 5, "offset": 0,
         "order_by": "name", "order": "desc", "total": 1}});
@@ -426,9 +426,15 @@ async fn plans_are_listed_by_list_and_plan_jobs_by_jobs() {
     ])
     .await;
     let ran = fake.run(&["tutti", "plan", "list"]).await;
-    assert_eq!((ran.code, ran.printed.as_str()), (0, "deploy::rollout\n"));
+    assert_eq!(
+        (ran.code, ran.printed.as_str()),
+        (0, "deploy::rollout  One after the other\n")
+    );
     let ran = fake.run(&["tutti", "plan", "list", "--all"]).await;
-    assert_eq!(ran.printed, "deploy::rollout\nsecret  (not permitted)\n");
+    assert_eq!(
+        ran.printed,
+        "deploy::rollout  One after the other\nsecret           (not permitted)\n"
+    );
     let ran = fake.run(&["tutti", "plan", "jobs", "--limit", "5"]).await;
     assert!(
         ran.code == 0 && ran.printed.contains("12  running"),

@@ -4,7 +4,8 @@
 //! The rule: a run that is settled cannot be found by its node, message or query any more, and a
 //! job that is over is not in the book.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Arc;
 use std::time::Duration;
 
 use pcp::{Certname, MessageId};
@@ -19,6 +20,7 @@ use crate::keys::{JobKey, RunKey};
 use crate::kind::{Action, Kind};
 use crate::live::Watcher;
 use crate::over_ssh::Via;
+use crate::rollout::{HaltReason, Rollout};
 use crate::tally::Tally;
 use crate::trace::{JobTrace, RunTrace};
 use crate::verdict::{AwaySince, Evidence};
@@ -48,6 +50,15 @@ pub(crate) struct Job {
     pub(crate) after_restart: bool,
     pub(crate) runs: Vec<Run>,
     pub(crate) waiting: VecDeque<usize>,
+    /// The runs of batches that have not begun.
+    pub(crate) later: BTreeMap<u32, Vec<usize>>,
+    pub(crate) rollout: Rollout,
+    /// It was made with sizes of batches.
+    pub(crate) has_batches: bool,
+    /// The first nodes that failed.
+    pub(crate) failed: Vec<Certname>,
+    /// Set when too many nodes failed.
+    pub(crate) halted: Option<Arc<HaltReason>>,
     pub(crate) tally: Tally,
     pub(crate) trace: Option<JobTrace>,
     pub(crate) watchers: Vec<Watcher>,
@@ -61,6 +72,10 @@ pub(crate) struct Run {
     pub(crate) transaction: TransactionId,
     /// Decided when it gets its slot.
     pub(crate) via: Via,
+    /// The batch that it is in, from 1.
+    pub(crate) batch: u32,
+    /// If its node is away at its turn, it is waited for: the node was there when the job was made.
+    pub(crate) is_awaited: bool,
     /// Its agent has no module for it and gets the task.
     pub(crate) as_task: bool,
     pub(crate) phase: Phase,

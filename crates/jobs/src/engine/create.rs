@@ -21,10 +21,24 @@ use crate::events;
 use crate::keys::{JobKey, RunKey};
 use crate::kind::Kind;
 use crate::metrics::count;
-use crate::over_ssh::Via;
+use crate::over_ssh::{OverSsh, Via};
+use crate::rollout::{Rollout, remember};
 use crate::state::{JobState, RunState};
 use crate::tally::{Stop, Tally};
 use crate::verdict::Verdict;
+
+/// The first thing that becomes of a run.
+enum RunBegin {
+    /// It is over before it began.
+    Refused(Verdict),
+    /// It starts when it gets a slot.
+    Ready(Via, Presence),
+    /// It waits for its node or for its batch.
+    Waits {
+        /// The node counts as being there.
+        is_there: bool,
+    },
+}
 
 // === impl Engine ===
 
@@ -47,45 +61,57 @@ impl Engine {
             action,
             timeout,
             concurrency,
+            rollout: options,
             noop,
             keeps_secrets,
             after_restart,
             mut trace,
         } = prepared;
         let key = self.new_key();
-        let ways: Vec<Result<(Via, Presence), Verdict>> = targets
-            .iter()
-            .map(|target| match &target.refusal {
-                Some(refusal) => Err(refusal.clone()),
-                None => self
-                    .way(&target.certname, kind, &action.over_ssh)
-                    .ok_or_else(|| self.no_way(&target.certname, kind)),
-            })
-            .collect();
         // A plan that goes on after a restart is quicker than the nodes that come back.
         let after_restart = after_restart && Instant::now() < self.recovering_until;
-        let connected = ways.iter().flatten().count();
+        let mut rollout = Rollout::new(&options, targets.len());
+        let batches: Vec<u32> = rollout.batch_of_each().collect();
+        let begins: Vec<RunBegin> = targets
+            .iter()
+            .zip(&batches)
+            .map(|(target, batch)| {
+                self.begin_of(target, kind, &action.over_ssh, *batch, after_restart)
+            })
+            .collect();
+        let mut failed = Vec::new();
+        for ((target, batch), begin) in targets.iter().zip(&batches).zip(&begins) {
+            if let RunBegin::Refused(verdict) = begin {
+                rollout.run_ended(*batch, verdict.state());
+                remember(&mut failed, &target.certname);
+            }
+        }
+        let ready = begins
+            .iter()
+            .filter(|begin| matches!(begin, RunBegin::Ready(..)))
+            .count();
+        // Too many failed before anything was sent: then nothing is.
+        let wanted = if rollout.is_exceeded() { 0 } else { ready };
         let mut slots = self
             .scheduler
-            .reserve(key, kind.pool(), concurrency, connected);
+            .reserve(key, kind.pool(), concurrency, wanted);
         let at_ms = row.created_ms;
         let mut runs = Vec::with_capacity(targets.len());
         let mut unsuccessful = 0;
         row.runs = Vec::with_capacity(targets.len());
-        for (Target { certname, .. }, way) in targets.into_iter().zip(ways) {
+        row.batches = options.batch.is_some().then(|| rollout.batches());
+        for ((target, batch), begin) in targets.into_iter().zip(batches).zip(begins) {
+            let certname = target.certname;
             let transaction = TransactionId::random();
-            let via = way.as_ref().map_or(Via::Agent, |(via, _)| *via);
-            let (new_run, phase) = match way {
-                Err(Verdict::NotConnected) if after_restart || self.is_returning(&certname) => {
-                    let queued = new_run(&certname, &transaction, RunState::Ready);
-                    (queued, Phase::Waiting)
-                }
-                Err(verdict) => {
+            let (mut via, mut is_awaited) = (Via::Agent, true);
+            let (mut new_run, phase) = match begin {
+                RunBegin::Refused(verdict) => {
                     let new_run = refused(kind, &certname, &transaction, &verdict, at_ms);
                     (new_run, Phase::Settled)
                 }
-                Ok((via, presence)) if slots > 0 => {
+                RunBegin::Ready(way, presence) if slots > 0 => {
                     slots -= 1;
+                    via = way;
                     let spool_id = presence.capabilities.and_then(|known| known.spool_id);
                     let details = Some(self.mark_of(spool_id).to_details(via));
                     let event = Some(events::running(kind, &certname, noop, at_ms));
@@ -96,17 +122,26 @@ impl Engine {
                     };
                     (new_run, Phase::Marking { spool_id })
                 }
-                Ok(_) => {
+                RunBegin::Ready(way, _) => {
+                    via = way;
+                    let queued = new_run(&certname, &transaction, RunState::Ready);
+                    (queued, Phase::Waiting)
+                }
+                RunBegin::Waits { is_there } => {
+                    is_awaited = is_there;
                     let queued = new_run(&certname, &transaction, RunState::Ready);
                     (queued, Phase::Waiting)
                 }
             };
+            new_run.batch = row.batches.map(|_| batch);
             unsuccessful += usize::from(matches!(phase, Phase::Settled));
             row.runs.push(new_run);
             runs.push(Run {
                 certname,
                 transaction,
                 via,
+                batch,
+                is_awaited,
                 as_task: false,
                 phase,
                 trace: None,
@@ -130,6 +165,10 @@ impl Engine {
             if let Some(trace) = &mut trace {
                 trace.decided(state);
             }
+        } else if row.batches.is_some() {
+            let begun = rollout.current();
+            let event = events::batch_started(begun, rollout.batches(), at_ms);
+            row.events.push(event);
         }
         let draft = Draft {
             kind,
@@ -139,6 +178,9 @@ impl Engine {
             keeps_secrets,
             after_restart,
             runs,
+            rollout,
+            has_batches: row.batches.is_some(),
+            failed,
             tally,
             trace,
             since: SystemTime::now(),
@@ -215,6 +257,33 @@ impl Engine {
             })
             .collect();
         self.send(outgoing);
+        self.advance(key);
+    }
+
+    /// Whether a node of a new job may start at once. Nodes of later batches are looked at when they have their turn;
+    /// only what is known against them for good is told now.
+    fn begin_of(
+        &self,
+        target: &Target,
+        kind: Kind,
+        over_ssh: &OverSsh,
+        batch: u32,
+        after_restart: bool,
+    ) -> RunBegin {
+        let certname = &target.certname;
+        if let Some(refusal) = &target.refusal {
+            return RunBegin::Refused(refusal.clone());
+        }
+        let way = self.way(certname, kind, over_ssh);
+        let is_there = way.is_some() || after_restart || self.is_returning(certname);
+        match way {
+            _ if batch > 1 => RunBegin::Waits { is_there },
+            Some((via, presence)) => RunBegin::Ready(via, presence),
+            None => match self.no_way(certname, kind) {
+                Verdict::NotConnected if is_there => RunBegin::Waits { is_there },
+                verdict => RunBegin::Refused(verdict),
+            },
+        }
     }
 
     pub(super) fn new_key(&mut self) -> JobKey {
@@ -247,6 +316,7 @@ fn new_run(certname: &Certname, transaction: &TransactionId, state: RunState) ->
         state: state.as_str().to_owned(),
         details: None,
         result: None,
+        batch: None,
         event: None,
     }
 }

@@ -83,7 +83,7 @@ impl Engine {
         match error {
             SendError::NotConnected(_) if !resent => self.give_up(key, &Verdict::NotConnected),
             SendError::NotConnected(_) | SendError::Busy(_) if stopping => {
-                self.give_up(key, &Verdict::NotStarted);
+                self.give_up(key, &self.not_started(key.job));
             }
             // The node answered a moment ago; it is awaited like any other that went away.
             SendError::NotConnected(_) => flying.flight.postpone(),
@@ -106,7 +106,7 @@ impl Engine {
             return None;
         };
         if job.tally.stopping() != Stop::No {
-            self.give_up(key, &Verdict::NotStarted);
+            self.give_up(key, &self.not_started(key.job));
             return None;
         }
         let (now, timeout) = (Instant::now(), job.timeout);
@@ -128,7 +128,7 @@ impl Engine {
     /// meanwhile.
     pub(super) fn request_again(&mut self, key: RunKey) -> Option<Outgoing> {
         if self.is_stopping(key) {
-            self.give_up(key, &Verdict::NotStarted);
+            self.give_up(key, &self.not_started(key.job));
             return None;
         }
         self.request(key)

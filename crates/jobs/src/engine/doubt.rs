@@ -5,7 +5,7 @@
 //! when the store is back it is looked up and, if it is there, ended before anything of it is sent.
 //! After a restart [`Engine::recover`] does the same.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use pxp::TransactionId;
 use store::{Change, JobNumber, StoreError};
@@ -145,6 +145,8 @@ impl Engine {
             }
         }
         job.waiting = VecDeque::new();
+        job.later = BTreeMap::new();
+        job.rollout.close();
         job.tally.stop(Stop::Gently);
         self.book.insert(key, job);
         self.stop_withdrawn(key, number, transaction);

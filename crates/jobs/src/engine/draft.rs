@@ -3,9 +3,10 @@
 //! [`Prepared`] is what the engine is handed, a [`Draft`] what it keeps while the job is inserted;
 //! [`NotRun`] tells why nothing came of it.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, SystemTime};
 
+use api_types::rollout::RolloutOptions;
 use pcp::Certname;
 use pki::seal::SealKey;
 use store::{JobNumber, NewJob, StoreError};
@@ -17,6 +18,7 @@ use super::recover::Dispatch;
 use crate::flight::{Flight, Patience};
 use crate::keys::JobKey;
 use crate::kind::{Action, Kind};
+use crate::rollout::Rollout;
 use crate::tally::Tally;
 use crate::trace::JobTrace;
 use crate::verdict::Verdict;
@@ -30,6 +32,7 @@ pub(crate) struct Prepared {
     pub(crate) action: Action,
     pub(crate) timeout: Duration,
     pub(crate) concurrency: Option<usize>,
+    pub(crate) rollout: RolloutOptions,
     pub(crate) noop: bool,
     /// It is a step of a plan of this server, which may read what tasks mark as `_sensitive`.
     pub(crate) keeps_secrets: bool,
@@ -77,6 +80,11 @@ pub(super) struct Draft {
     /// As in [`Job`].
     pub(super) after_restart: bool,
     pub(super) runs: Vec<Run>,
+    pub(super) rollout: Rollout,
+    /// As in [`Job`].
+    pub(super) has_batches: bool,
+    /// As in [`Job`].
+    pub(super) failed: Vec<Certname>,
     pub(super) tally: Tally,
     pub(super) trace: Option<JobTrace>,
     /// When its commit began.
@@ -120,12 +128,15 @@ impl Draft {
             keeps_secrets,
             after_restart,
             mut runs,
+            rollout,
+            has_batches,
+            failed,
             tally,
             trace,
             since: _,
         } = self;
         let now = Instant::now();
-        let mut waiting = VecDeque::new();
+        let (mut waiting, mut later) = (VecDeque::new(), BTreeMap::<u32, Vec<usize>>::new());
         let mut started = false;
         for (index, run) in runs.iter_mut().enumerate() {
             match run.phase {
@@ -134,6 +145,7 @@ impl Draft {
                     let flight = Flight::new(now, timeout, spool_id, patience);
                     run.phase = Phase::Flying(Box::new(Flying::new(flight)));
                 }
+                Phase::Waiting if run.batch > 1 => later.entry(run.batch).or_default().push(index),
                 Phase::Waiting => waiting.push_back(index),
                 Phase::Flying(_) | Phase::Settled => {}
             }
@@ -149,6 +161,11 @@ impl Draft {
             after_restart,
             runs,
             waiting,
+            later,
+            rollout,
+            has_batches,
+            failed,
+            halted: None,
             tally,
             trace,
             watchers: Vec::new(),

@@ -27,6 +27,7 @@ mod parked;
 mod recover;
 mod refused;
 mod report;
+mod rollouts;
 mod settle;
 mod state;
 mod stop;
@@ -96,6 +97,7 @@ impl Engine {
             self.gauge();
             let ticking = !self.book.nothing_flies() || !self.parked.is_empty();
             let room = self.has_room();
+            let pause_end = self.pauses.first().map(|(until, _)| *until);
             if ticking {
                 self.hearing.turn(Instant::now(), room);
             } else {
@@ -114,6 +116,7 @@ impl Engine {
                 Some(done) = self.reporting.join_next() => self.shaped(finished(done)),
                 Some(done) = self.looking.join_next() => self.looked(finished(done)),
                 _ = tick.tick(), if ticking => self.tick(),
+                () = at(pause_end) => self.end_pauses(),
                 change = presence.next() => if !self.presence(change) { break },
                 Some(taken) = reports.recv() => self.taken(&taken),
                 Some(command) = commands.recv(), if self.inserting.len() < INSERTIONS => {
@@ -222,6 +225,14 @@ impl Engine {
         metrics::set(&self.parts.metrics.in_flight, self.scheduler.in_flight());
         metrics::set(&self.parts.metrics.queued, self.scheduler.waiting());
         metrics::set(&self.parts.metrics.pending_changes, self.ledger.len());
+    }
+}
+
+/// Returns at this time; `None`: never.
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -4,23 +4,26 @@
 //! asked about and never sent afresh; a run without the mark was certainly not sent. A job that was
 //! [withdrawn](crate::withdrawals) is ended: nothing of it was sent.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::time::{Duration, SystemTime};
 
+use api_types::rollout::RolloutOptions;
+use pcp::Certname;
 use pki::seal::SealKey;
 use pxp::TransactionId;
 use serde::{Deserialize, Serialize};
-use store::{RunRow, StoreError, UnfinishedJob};
+use store::{BatchStateRow, Page, RunFilter, RunRow, StoreError, UnfinishedJob};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::book::{Flying, Job, Output, Phase, Run};
 use super::state::Engine;
-use crate::defaults::RUN_TIMEOUT;
+use crate::defaults::{FAILED_NAMED, RUN_TIMEOUT};
 use crate::events::{self, RunMark};
 use crate::flight::Flight;
 use crate::keys::RunKey;
 use crate::kind::{Action, Kind};
+use crate::rollout::Rollout;
 use crate::state::{JobState, RunState};
 use crate::tally::{Stop, Tally};
 use crate::trace::JobTrace;
@@ -68,7 +71,8 @@ impl Engine {
                 }
                 Kind::Task | Kind::Puppet => HashSet::new(),
             };
-            self.take_up(job, seal, found, &fallen_back);
+            let before = self.before(&job).await?;
+            self.take_up(job, seal, found, &fallen_back, before);
         }
         // These were not kept, or are over.
         for transaction in withdrawn {
@@ -86,6 +90,7 @@ impl Engine {
         seal: &SealKey,
         withdrawn: Option<TransactionId>,
         fallen_back: &HashSet<String>,
+        before: Before,
     ) {
         let key = self.new_key();
         let dispatch = row
@@ -110,6 +115,9 @@ impl Engine {
         };
         let mut skipped = Vec::new();
         let (mut waiting, mut in_flight) = (VecDeque::new(), 0);
+        let mut later = BTreeMap::<u32, Vec<usize>>::new();
+        let mut rollout = self.rollout_of(&row, &before.batches);
+        let batch = rollout.current().batch;
         let mut runs = Vec::with_capacity(row.runs.len());
         for run in &row.runs {
             let Some(mut run) = self.run_from(run, timeout) else {
@@ -123,10 +131,16 @@ impl Engine {
             match run.phase {
                 Phase::Flying(_) => in_flight += 1,
                 _ if stop != Stop::No => skipped.push(RunKey { job: key, index }),
+                _ if run.batch > batch => later.entry(run.batch).or_default().push(index),
                 _ => waiting.push_back(index),
             }
             runs.push(run);
         }
+        if stop != Stop::No {
+            rollout.close();
+        }
+        self.pauses
+            .extend(rollout.pause_end().map(|until| (until, key)));
         let kind = Kind::of(&row.job.command);
         self.scheduler
             .resume(key, kind.pool(), concurrency, in_flight);
@@ -153,6 +167,11 @@ impl Engine {
             tally: Tally::new(runs.len(), unsuccessful(&row), stop),
             runs,
             waiting,
+            later,
+            rollout,
+            has_batches: row.job.rollout.is_some(),
+            failed: before.failed,
+            halted: None,
             trace,
             watchers: Vec::new(),
             commits: watch::Sender::new(0),
@@ -170,7 +189,62 @@ impl Engine {
         for run in skipped {
             self.give_up(run, &verdict);
         }
+        self.advance(key);
         self.end_job_if_due(key);
+    }
+
+    /// The ends of a rollout's runs so far; nothing of a job that is none.
+    async fn before(&self, row: &UnfinishedJob) -> Result<Before, StoreError> {
+        let (store, job) = (&self.parts.store, row.job.number);
+        let mut before = Before::default();
+        if row.job.rollout.is_some() {
+            before.batches = store.batch_states(job).await?;
+        }
+        for state in [RunState::Failed, RunState::Errored] {
+            let of_state = row.node_states.get(state.as_str());
+            if rollout_options(row) == RolloutOptions::default() || of_state.is_none() {
+                continue;
+            }
+            let filter = RunFilter {
+                state: Some(state.as_str().to_owned()),
+                ..RunFilter::default()
+            };
+            let page = Page {
+                limit: u64::try_from(FAILED_NAMED).ok(),
+                ..Page::default()
+            };
+            let names = store.run_names(job, &filter, page).await?;
+            let names = names.iter().filter_map(|name| name.parse().ok());
+            before.failed.extend(names);
+        }
+        before.failed.truncate(FAILED_NAMED);
+        Ok(before)
+    }
+
+    /// The rollout of a job as the server before left it.
+    fn rollout_of(&self, row: &UnfinishedJob, batches: &[BatchStateRow]) -> Rollout {
+        let nodes = usize::try_from(row.job.node_count).unwrap_or(usize::MAX);
+        let mut rollout = Rollout::new(&rollout_options(row), nodes);
+        let mut ended = |batch, state: &str, count: u64| {
+            let state = RunState::parse(state).filter(|state| state.is_terminal());
+            if let Some(state) = state {
+                rollout.ended(batch, state, usize::try_from(count).unwrap_or(usize::MAX));
+            }
+        };
+        let Some(stored) = row.job.rollout else {
+            let states = row.node_states.iter();
+            states.for_each(|(state, count)| ended(1, state, *count));
+            return rollout;
+        };
+        for of_batch in batches {
+            ended(of_batch.batch, &of_batch.state, of_batch.count);
+        }
+        let left = stored.next_batch_ms.map(|until_ms| {
+            let left_ms = until_ms.saturating_sub(self.parts.clock.steady_ms());
+            Duration::from_millis(left_ms.try_into().unwrap_or(0))
+        });
+        rollout.resume(stored.batch, left, Instant::now());
+        rollout
     }
 
     /// Time since a job began. Its begin is stored as a time of day; the marks of its runs tell by how much the clock was
@@ -238,6 +312,8 @@ impl Engine {
             certname,
             transaction,
             via: row.details.as_deref().map(events::via).unwrap_or_default(),
+            batch: row.batch.unwrap_or(1),
+            is_awaited: true,
             as_task: false,
             phase,
             trace: None,
@@ -269,6 +345,19 @@ fn trace_flying(job: &mut Job, row: &UnfinishedJob) {
             job.trace_run(index, SystemTime::UNIX_EPOCH + since);
         }
     }
+}
+
+/// Ends of a rollout's runs under servers before.
+#[derive(Default)]
+struct Before {
+    batches: Vec<BatchStateRow>,
+    /// The first nodes that failed.
+    failed: Vec<Certname>,
+}
+
+/// As they stand in the job's options, which hold no secret.
+fn rollout_options(row: &UnfinishedJob) -> RolloutOptions {
+    serde_json::from_str(&row.job.options).unwrap_or_default()
 }
 
 /// Runs that are over and did not finish.

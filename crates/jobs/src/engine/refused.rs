@@ -10,6 +10,7 @@ use super::state::Engine;
 use crate::events;
 use crate::keys::RunKey;
 use crate::metrics::count;
+use crate::rollout::remember;
 use crate::state::RunState;
 use crate::verdict::Verdict;
 
@@ -30,6 +31,7 @@ impl Engine {
             Change::Run(change) => (change.job, change.certname.as_str()),
             Change::Details(change) => (change.job, change.certname.as_str()),
             Change::Job(change) => (change.job, ""),
+            Change::Batch(change) => (change.job, ""),
             Change::Event(change) => (change.job, ""),
         };
         tracing::error!(%job, certname, %error, source, "the store refuses a change for good; the \
@@ -75,6 +77,10 @@ impl Engine {
             ..refused
         };
         let was = RunState::parse(&refused.to_state).unwrap_or(RunState::Errored);
+        if was == RunState::Finished {
+            remember(&mut job.failed, certname);
+            job.rollout.failed_after_all(job.runs[key.index].batch);
+        }
         if was != RunState::Errored {
             count(&self.parts.metrics.runs_errored);
         }
@@ -94,5 +100,6 @@ impl Engine {
         }
         self.ledger
             .put_back(vec![(Change::Run(instead), After::Unrecorded(key))]);
+        self.advance(key.job);
     }
 }

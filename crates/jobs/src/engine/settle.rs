@@ -16,6 +16,7 @@ use crate::events::{self, RunMark};
 use crate::keys::{JobKey, RunKey};
 use crate::metrics::count;
 use crate::outcome::Shaped;
+use crate::rollout::{is_failure, remember};
 use crate::state::{JobState, RunState};
 use crate::verdict::Verdict;
 
@@ -60,13 +61,16 @@ impl Engine {
             .map(|action| Arc::clone(&action.over_ssh));
         let way = self.way(&certname, kind, &over_ssh.unwrap_or_default());
         let Some((via, presence)) = way else {
+            self.scheduler.release(key);
+            if !self.book.run(run_key).is_some_and(|run| run.is_awaited) {
+                return self.give_up(run_key, &self.no_way(&certname, kind));
+            }
             let until = Instant::now() + self.parts.away_grace;
             let until = match after_restart {
                 true => until.max(self.recovering_until),
                 false => until,
             };
-            self.parked.park(certname, run_key, until);
-            return self.scheduler.release(key);
+            return self.parked.park(certname, run_key, until);
         };
         let Some(run) = self.book.run_mut(run_key) else {
             return;
@@ -218,6 +222,11 @@ impl Engine {
         };
         self.ledger.push(Change::Run(change), after);
         job.tally.run_ended(end.state);
+        if is_failure(end.state) {
+            remember(&mut job.failed, &job.runs[key.index].certname);
+        }
+        job.rollout.run_ended(job.runs[key.index].batch, end.state);
+        self.advance(key.job);
         self.end_job_if_due(key.job);
     }
 

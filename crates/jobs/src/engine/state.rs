@@ -3,7 +3,7 @@
 //! The files beside this one are its work, one concern each; they know this state and not each
 //! other's types.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -80,6 +80,8 @@ pub(crate) struct Engine {
     pub(super) next_key: u64,
     /// Runs that wait for their nodes.
     pub(super) parked: Parked,
+    /// Ends of the pauses between batches.
+    pub(super) pauses: BTreeSet<(Instant, JobKey)>,
     /// Until when those from before the start may do so; counted from when the engine starts to run.
     pub(super) recovering_until: Instant,
     /// Start of the engine.
@@ -120,6 +122,7 @@ impl Engine {
             lost: None,
             next_key: 0,
             parked: Parked::default(),
+            pauses: BTreeSet::new(),
             recovering_until: Instant::now(),
             started_at: Timestamp::now(),
             inserting: JoinSet::new(),

@@ -35,7 +35,7 @@ impl Engine {
             let _ = reply.send(false);
             return;
         }
-        let first = job.tally.stopping() == Stop::No;
+        let first = job.tally.stopping() < Stop::Gently;
         let news = job
             .tally
             .stop(if force { Stop::ByForce } else { Stop::Gently });
@@ -45,7 +45,6 @@ impl Engine {
             let _ = reply.send(true);
             return;
         }
-        let waiting: Vec<usize> = job.waiting.drain(..).collect();
         if first {
             let event = events::stopping(at_ms);
             let change = events::job_change(number, JobState::Stopping, at_ms, Some(event));
@@ -54,27 +53,15 @@ impl Engine {
         } else {
             let _ = reply.send(true);
         }
-        self.scheduler.drop_waiting(key);
-        self.skip(key, waiting);
-        for run in self.flying(key) {
-            let flying = self.book.flying(run);
-            if flying.is_some_and(|flying| flying.flight.waits_to_be_sent()) {
-                self.give_up(run, &Verdict::NotStarted);
-            }
+        for run in self.drain_waiting(key) {
+            self.give_up(run, &Verdict::NotStarted);
         }
         if force {
             self.cancel_all(key);
         }
     }
 
-    fn skip(&mut self, key: JobKey, waiting: Vec<usize>) {
-        let waiting = waiting.into_iter().map(|index| RunKey { job: key, index });
-        for run in waiting.chain(self.parked.of_job(key)) {
-            self.give_up(run, &Verdict::NotStarted);
-        }
-    }
-
-    fn flying(&self, key: JobKey) -> Vec<RunKey> {
+    pub(super) fn flying(&self, key: JobKey) -> Vec<RunKey> {
         let Some(job) = self.book.jobs.get(&key) else {
             return Vec::new();
         };

@@ -13,7 +13,7 @@ use super::{ACTION, DeployError, DeployRequest, MODULE};
 use crate::defaults::VERSIONS_WAIT;
 use crate::engine::{Prepared, Target};
 use crate::kind::{Action, DEPLOY, Kind};
-use crate::prepare::{Preparation, check_limits};
+use crate::prepare::{Preparation, check_limits, show_rollout};
 use crate::resolve::Classified;
 use crate::targets::{Scope, targets};
 use crate::trace::JobTrace;
@@ -26,7 +26,8 @@ impl Preparation {
         &self,
         request: DeployRequest,
     ) -> Result<Prepared, DeployError> {
-        check_limits(request.concurrency, request.timeout).map_err(DeployError::Limit)?;
+        check_limits(request.concurrency, request.timeout, &request.rollout)
+            .map_err(DeployError::Limit)?;
         let environment = self.environment(&request).await?;
         let name = environment.as_ref().map(EnvironmentName::as_str);
         let words = request.flags.words(name, request.enforce_environment)?;
@@ -40,6 +41,7 @@ impl Preparation {
             None => targets(&scope, name.unwrap_or_default(), &*self.resolve).await?,
         };
         let mut options = options(&request, &scope, &nodes);
+        show_rollout(&mut options, &request.rollout);
         let trace = JobTrace::begin(&self.tracer, DEPLOY, nodes.len());
         JobTrace::note(trace.as_ref(), &mut options);
         let enforced = name.filter(|_| request.enforce_environment);
@@ -59,6 +61,7 @@ impl Preparation {
             userdata: Value::Object(request.userdata).to_string(),
             created_ms: self.clock.now_ms(),
             states: Vec::new(),
+            batches: None,
             runs: Vec::new(),
             events: Vec::new(),
             slot: request.slot,
@@ -72,6 +75,7 @@ impl Preparation {
             action,
             timeout: request.timeout.unwrap_or(self.run_timeout),
             concurrency: request.concurrency,
+            rollout: request.rollout,
             noop: request.flags.noop,
             keeps_secrets: false,
             after_restart: false,

@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use api_types::rollout::RolloutOptions;
 use deploy::CodeError;
 use pcp::Certname;
 use serde_json::{Map, Value};
@@ -31,6 +32,8 @@ pub struct DeployRequest {
     pub code: RunCode,
     /// Nodes at once, for this job; otherwise only `global_concurrent_compiles` bounds it.
     pub concurrency: Option<usize>,
+    /// Batches, pauses between them, and how many nodes may fail.
+    pub rollout: RolloutOptions,
     /// How long one node may take; the engine's default otherwise.
     pub timeout: Option<Duration>,
     /// For people.
@@ -98,7 +101,7 @@ pub enum DeployError {
     Classify(ResolveError),
     /// A limit that makes no sense.
     #[error("{0}")]
-    Limit(&'static str),
+    Limit(String),
     /// The job was not taken.
     #[error(transparent)]
     Submit(#[from] SubmitError),

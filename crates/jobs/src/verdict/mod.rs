@@ -7,12 +7,15 @@
 mod evidence;
 mod words;
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use pcp::Certname;
 use serde_json::{Value, json};
 
 use crate::flight::{CancelReason, WhyUnknown};
 use crate::over_ssh::Via;
+use crate::rollout::HaltReason;
 use crate::state::RunState;
 
 pub(crate) use evidence::{Evidence, Speaker};
@@ -28,6 +31,8 @@ pub const KIND_OLD_PUPPET: &str = "tutti/puppet-too-old";
 pub const KIND_TIMEOUT: &str = "tutti/timeout";
 /// The job was stopped by force.
 pub const KIND_STOPPED: &str = "tutti/stopped";
+/// More nodes of the job failed than its `max_failures` allows.
+pub const KIND_MAX_FAILURES: &str = "tutti/max-failures";
 /// Whether and how the action ran is not known.
 pub const KIND_UNKNOWN: &str = "tutti/outcome-unknown";
 /// The action ran; its agent cannot tell its result.
@@ -100,6 +105,8 @@ pub(crate) enum Verdict {
     },
     /// The job was stopped before the run started.
     NotStarted,
+    /// Too many nodes of the job failed before the run started.
+    TooManyFailures(Arc<HaltReason>),
     /// The command was answered with an error, and its job was kept all the same.
     Withdrawn,
     /// The store refuses to record that the run starts.
@@ -147,7 +154,7 @@ impl Verdict {
 
     pub(crate) fn state(&self) -> RunState {
         match self {
-            Self::NotStarted | Self::Withdrawn => RunState::Skipped,
+            Self::NotStarted | Self::TooManyFailures(_) | Self::Withdrawn => RunState::Skipped,
             Self::ResultLost { .. } => RunState::Failed,
             _ => RunState::Errored,
         }
@@ -160,6 +167,7 @@ impl Verdict {
                 exit_code: Some(exit_code),
                 ..
             } => json!({ "exit_code": exit_code }),
+            Self::TooManyFailures(reason) => reason.details(),
             _ => json!({}),
         };
         json!({"_error": {"kind": self.kind(), "msg": self.message(node), "details": details}})
@@ -174,6 +182,7 @@ impl Verdict {
             | Self::Refused(_)
             | Self::Unreadable
             | Self::Unmarked => KIND_EXECUTION,
+            Self::TooManyFailures(_) => KIND_MAX_FAILURES,
             Self::Conflict { .. } => KIND_CONFLICT,
             Self::OldPuppet { .. } => KIND_OLD_PUPPET,
             Self::TimedOut { .. } => KIND_TIMEOUT,

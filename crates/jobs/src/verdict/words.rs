@@ -111,6 +111,9 @@ impl Verdict {
                 )
             }
             Self::NotStarted => "the job was stopped before this node started".to_owned(),
+            Self::TooManyFailures(reason) => {
+                format!("nothing was sent to {node}: {reason}")
+            }
             Self::Withdrawn => format!(
                 "the command was answered with an error (the database was lost while it wrote the \
                  job), so nothing was sent to {node}: run the task again"

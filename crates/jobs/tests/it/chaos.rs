@@ -6,9 +6,11 @@ use std::time::Duration;
 use jobs::JobsConfig;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use serde_json::{Value, json};
 
+use crate::rollouts::{batches, in_order, rollout};
 use crate::sim::Manner;
-use crate::world::{World, names, quick, request};
+use crate::world::{World, names, quick};
 
 /// The jobs of one storm.
 const JOBS: usize = 3;
@@ -35,6 +37,20 @@ fn manner(chance: &mut StdRng) -> Manner {
     }
 }
 
+/// The options of one job: none for some, batches, pauses and limits for others.
+fn rollout_options(chance: &mut StdRng) -> Value {
+    match chance.random_range(0..4) {
+        0 => json!({}),
+        1 => json!({"max_failures": chance.random_range(0..6)}),
+        2 => json!({"batch": [1, "20%", "50%"], "max_failures": "100%"}),
+        _ => json!({
+            "batch": [chance.random_range(1..4), chance.random_range(1..20)],
+            "pause_between_batches": chance.random_range(0..2),
+            "max_failures": chance.random_range(0..NODES),
+        }),
+    }
+}
+
 /// Jobs on faulty nodes that come and go, under a server that is killed again and again.
 async fn storm(seed: u64) {
     let mut chance = StdRng::seed_from_u64(seed);
@@ -57,7 +73,9 @@ async fn storm(seed: u64) {
     }
     let mut jobs = Vec::new();
     for _ in 0..JOBS {
-        jobs.push(world.run(request(&nodes)).await);
+        let options = rollout_options(&mut chance);
+        let job = world.run(rollout(options.clone(), &nodes)).await;
+        jobs.push((job, options));
     }
     for _ in 0..DEATHS {
         for _ in 0..5 {
@@ -79,9 +97,13 @@ async fn storm(seed: u64) {
         world.start().await;
         nodes.iter().for_each(|node| world.sim.connect(node));
     }
-    for job in &jobs {
+    for (job, options) in &jobs {
         let events = world.over(*job).await;
         check(&world, *job, seed, &knowable).await;
+        check_rollout(&world, *job, options, seed).await;
+        if options["batch"].is_array() {
+            in_order(&events, &batches(&world, *job).await);
+        }
         let last = events.last().unwrap();
         assert_eq!(last.kind, "job_finished", "seed {seed}");
         let ends = events
@@ -110,6 +132,12 @@ async fn check(world: &World, job: store::JobNumber, seed: u64, knowable: &HashS
                     "seed {seed}: why unknown? {run:?}"
                 );
             }
+            "skipped" if result.contains("tutti/max-failures") => {
+                assert!(
+                    !executed,
+                    "seed {seed}: said never to have started: {run:?}"
+                );
+            }
             "errored" => assert!(!executed, "seed {seed}: said not to have run: {run:?}"),
             other => panic!("seed {seed}: {other}: {run:?}"),
         }
@@ -118,6 +146,26 @@ async fn check(world: &World, job: store::JobNumber, seed: u64, knowable: &HashS
     assert!(
         seen.len() == NODES && seen.values().all(|count| *count == 1),
         "seed {seed}"
+    );
+}
+
+/// Nodes are skipped only when more failed than may.
+async fn check_rollout(world: &World, job: store::JobNumber, options: &Value, seed: u64) {
+    let runs = world.runs(job).await;
+    let count = |states: &[&str]| {
+        let of = runs
+            .iter()
+            .filter(|run| states.contains(&run.state.as_str()));
+        of.count()
+    };
+    let (failures, skipped) = (count(&["failed", "errored"]), count(&["skipped"]));
+    let allowed = match &options["max_failures"] {
+        Value::Number(allowed) => usize::try_from(allowed.as_u64().unwrap()).unwrap(),
+        _ => NODES,
+    };
+    assert!(
+        skipped == 0 || failures > allowed,
+        "seed {seed}: {failures} failed of {allowed} that may, and {skipped} were skipped"
     );
 }
 

@@ -25,6 +25,7 @@ mod recovery;
 mod refusals;
 mod refused;
 mod resolve;
+mod rollouts;
 mod secrets;
 mod silent_restarts;
 mod sim;

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use api_types::rollout::RolloutOptions;
 use evaluator::{Eval, Place};
 use jobs::{Native, Scope, TaskRequest};
 use pcore::{Hash, Value};
@@ -85,6 +86,9 @@ impl Action<'_> {
         if let Some(user) = &options.run_as {
             arguments["run_as"] = Json::from(user.as_str());
         }
+        if options.rollout != RolloutOptions::default() {
+            arguments["rollout"] = json!(options.rollout);
+        }
         let request = TaskRequest {
             task: self.task.to_owned(),
             params: self.params.clone(),
@@ -96,6 +100,7 @@ impl Action<'_> {
             description: options.description.clone(),
             timeout: options.timeout,
             concurrency: options.concurrency,
+            rollout: options.rollout.clone(),
             ..TaskRequest::default()
         };
         let work = Work::Run(Box::new(Order::Task(request)));

@@ -117,16 +117,25 @@ fn preview(
     Ok(Some(default.cloned().unwrap_or_else(unknown)))
 }
 
-/// The default of a question that nobody is there to answer; an event tells it.
+/// The default of a question in an unattended plan, which an event tells; without one the question fails, as in
+/// Bolt without a terminal. `None`: a person is asked.
 fn unattended(
     host: &PlanHost<'_>,
     call: &Call<'_>,
     default: Option<&Value>,
 ) -> Eval<Option<Value>> {
-    let Some(default) = default.filter(|_| host.run.launch.is_unattended) else {
+    if !host.run.launch.is_unattended {
         return Ok(None);
+    }
+    let text = call.text(0);
+    let Some(default) = default else {
+        let msg = format!(
+            "the plan asks '{text}', which has no default, and is unattended, so there is no answer: give \
+             the question a default, or start the plan so that it can be answered"
+        );
+        return Err(failure::plain("bolt/no-tty-error", msg));
     };
-    let message = format!("{}: nobody is asked, the default is taken", call.text(0));
+    let message = format!("{text}: the plan is unattended, so the default is taken");
     host.tell("prompt_default", &call.place(), &message, Map::new())?;
     Ok(Some(default.clone()))
 }

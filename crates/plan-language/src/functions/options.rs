@@ -6,9 +6,11 @@
 
 use std::time::Duration;
 
+use api_types::rollout::RolloutOptions;
 use evaluator::Eval;
 use evaluator::function::Call;
 use pcore::{Hash, Value};
+use serde::de::DeserializeOwned;
 
 use crate::failure;
 use crate::host::PlanHost;
@@ -22,6 +24,8 @@ pub(crate) struct Options {
     pub(crate) timeout: Option<Duration>,
     /// Nodes at once.
     pub(crate) concurrency: Option<usize>,
+    /// Batches, pauses between them, and how many nodes may fail.
+    pub(crate) rollout: RolloutOptions,
     /// Values as texts; lists and hashes as JSON.
     pub(crate) env_vars: Vec<(String, String)>,
     /// The user as whom nodes run it: the call's own, or that of the plan.
@@ -45,6 +49,8 @@ impl Options {
         if let Some(hash) = call.get(next).as_hash() {
             options.take(host, hash)?;
         }
+        let checked = options.rollout.check();
+        checked.map_err(|problem| failure::invalid(format!("_{problem}")))?;
         Ok(options)
     }
 
@@ -56,6 +62,13 @@ impl Options {
                 Some("_description") => self.description = value.to_string(),
                 Some("_timeout") => self.timeout = Some(seconds("_timeout", value)?),
                 Some("_concurrency") => self.concurrency = Some(concurrency(value)?),
+                Some("_batch") => self.rollout.batch = given("_batch", value)?,
+                Some("_max_failures") => {
+                    self.rollout.max_failures = given("_max_failures", value)?;
+                }
+                Some("_pause_between_batches") => {
+                    self.rollout.pause_between_batches = given("_pause_between_batches", value)?;
+                }
                 Some(RUN_AS) => self.run_as = Some(user(value)?),
                 Some("_env_vars") => self.env_vars = env_vars(host, value)?,
                 Some(name) if name.starts_with('_') => {}
@@ -88,6 +101,21 @@ fn concurrency(value: &Value) -> Eval<usize> {
         ))
     })
 }
+
+/// An option of a rollout, as the API takes it; `undef` is none.
+fn given<T: DeserializeOwned>(option: &str, value: &Value) -> Eval<Option<T>> {
+    let wrong = |why: &str| failure::invalid(format!("{option} cannot be {value}: {why}"));
+    let (json, _) = crate::json::data(value).map_err(|_| wrong("it is no data"))?;
+    serde_json::from_value(json).map_err(|error| wrong(&error.to_string()))
+}
+
+/// Options of actions on nodes that a plan as a whole cannot have.
+pub(crate) const ROLLOUT: [&str; 4] = [
+    "_batch",
+    "_concurrency",
+    "_max_failures",
+    "_pause_between_batches",
+];
 
 /// A time in seconds, whole or in parts.
 pub(crate) fn seconds(what: &str, value: &Value) -> Eval<Duration> {

@@ -47,6 +47,16 @@ fn run_plan(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, mut call: Call<'
         None | Some(Value::Undef) => None,
         Some(value) => Some(options::user(value)?),
     };
+    if let Some(option) = options::ROLLOUT
+        .iter()
+        .find(|it| options.get_str(it).is_some())
+    {
+        let msg = format!(
+            "run_plan: a plan is no action on nodes, so it takes no {option}; give {option} to the functions that \
+             the plan {name} calls, run_task for example"
+        );
+        return Err(failure::invalid(msg));
+    }
     let own = |(key, _): &(&Value, &Value)| !key.as_str().is_some_and(|key| key.starts_with('_'));
     let options = options.iter().filter(own);
     let mut arguments: Hash = options

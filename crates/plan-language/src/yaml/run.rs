@@ -14,9 +14,13 @@ use crate::host::PlanHost;
 
 /// The keys of steps that are options of functions.
 const OPTIONS: &[(&str, &str)] = &[
+    ("batch", "_batch"),
     ("catch_errors", "_catch_errors"),
+    ("concurrency", "_concurrency"),
     ("env_vars", "_env_vars"),
+    ("max_failures", "_max_failures"),
     ("noop", "_noop"),
+    ("pause_between_batches", "_pause_between_batches"),
     ("run_as", "_run_as"),
 ];
 

@@ -13,6 +13,7 @@ mod nodes;
 mod objects;
 mod preview;
 mod results;
+mod rollouts;
 mod shell;
 mod targets;
 mod tasks;

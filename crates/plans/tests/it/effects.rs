@@ -192,6 +192,7 @@ fn row(actor: &Actor, task: &str, params: &Map<String, Value>, mark: PlanMark) -
         state: "running".to_owned(),
         details: None,
         result: None,
+        batch: None,
         event: None,
     };
     NewJob {
@@ -206,6 +207,7 @@ fn row(actor: &Actor, task: &str, params: &Map<String, Value>, mark: PlanMark) -
         userdata: "{}".to_owned(),
         created_ms: 1,
         states: vec!["ready".to_owned(), "running".to_owned()],
+        batches: None,
         runs: vec![run],
         events: Vec::new(),
         slot: None,

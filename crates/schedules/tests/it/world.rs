@@ -92,6 +92,7 @@ pub(crate) fn new_job(slot: Option<SlotKey>) -> NewJob {
         userdata: "{}".to_owned(),
         created_ms: 1,
         states: vec!["ready".to_owned()],
+        batches: None,
         runs: Vec::new(),
         events: Vec::new(),
         slot,

@@ -2,7 +2,7 @@
 
 use super::events::{self, NewEvent};
 use super::runs::{self, NewRun};
-use crate::change::JobChange;
+use crate::change::{BatchChange, JobChange};
 use crate::ledger::Ledger;
 use crate::plan_jobs;
 use crate::plan_journal::PlanMark;
@@ -38,6 +38,8 @@ pub struct NewJob {
     /// The states that it enters at once, in their order; the last one is where it stands. At
     /// least one, e.g. `["ready"]` or `["ready", "running"]`.
     pub states: Vec<String>,
+    /// How many batches the runs are in; the first starts with the job.
+    pub batches: Option<u32>,
     /// One for each node.
     pub runs: Vec<NewRun>,
     /// Events of the job itself, after those of its runs.
@@ -52,18 +54,23 @@ pub struct NewJob {
 
 const INSERT: &str = "INSERT INTO jobs (number, command, kind, task, state, progress, environment, \
      options, sealed, owner, description, userdata, node_count, created_ms, started_ms, \
-     finished_ms, changed_ms, latest_event_id) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, 0)";
+     finished_ms, changed_ms, latest_event_id, batches, batch) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, 0, $18, $19)";
 
 const INSERT_STATE: &str =
     "INSERT INTO job_states (job, progress, state, enter_ms) VALUES ($1, $2, $3, $4)";
 
 /// `progress < $3` is the guard: forward only, and never out of a terminal state. A job that is
-/// over needs its secrets no more.
+/// over needs its secrets no more, and none that stops waits for another batch; 3 is `stopping`.
 const TRANSITION: &str = "UPDATE jobs SET state = $2, progress = $3, \
      started_ms = COALESCE(started_ms, CAST($4 AS BIGINT)), finished_ms = $5, changed_ms = $6, \
      sealed = CASE WHEN CAST($5 AS BIGINT) IS NULL THEN sealed END, latest_event_id = $7, \
-     duration_ms = CAST($8 AS BIGINT) WHERE number = $1 AND progress < $3";
+     duration_ms = CAST($8 AS BIGINT), \
+     next_batch_ms = CASE WHEN $3 < 3 THEN next_batch_ms END WHERE number = $1 AND progress < $3";
+
+/// Forward only, and of no job that is over or stops.
+const ENTER_BATCH: &str = "UPDATE jobs SET batch = $2, next_batch_ms = $3, latest_event_id = $4 \
+     WHERE number = $1 AND batch <= $2 AND progress < 3";
 
 const ENTER_STATE: &str = "INSERT INTO job_states (job, progress, state, enter_ms) \
      SELECT number, progress, state, changed_ms FROM jobs \
@@ -77,7 +84,14 @@ const SUM_UP: &str = "UPDATE jobs SET run_states = (SELECT STRING_AGG(counted.st
      WHERE job = $1 GROUP BY state) AS counted) WHERE number = $1 AND progress = 4 \
      AND NOT EXISTS (SELECT 1 FROM runs WHERE job = $1 AND progress < 3)";
 
-pub(crate) const STATEMENTS: &[&str] = &[INSERT, INSERT_STATE, TRANSITION, ENTER_STATE, SUM_UP];
+pub(crate) const STATEMENTS: &[&str] = &[
+    INSERT,
+    INSERT_STATE,
+    TRANSITION,
+    ENTER_BATCH,
+    ENTER_STATE,
+    SUM_UP,
+];
 
 impl NewJob {
     /// Statements for the journal of its plan, roughly.
@@ -133,6 +147,8 @@ pub(crate) fn plan_insert<'a>(
             Value::opt_int(started.then_some(job.created_ms)),
             Value::opt_int((progress == JOB_OVER).then_some(job.created_ms)),
             Value::Int(job.created_ms),
+            Value::opt_int(job.batches.map(i64::from)),
+            Value::opt_int(job.batches.map(|_| 1)),
         ],
     });
     for state in &job.states {
@@ -186,6 +202,19 @@ pub(crate) fn transition(change: &JobChange, mark: i64) -> Result<Step<'_>, Stor
             Value::opt_int(change.duration_ms),
         ],
     })
+}
+
+/// The next batch of a job, or the pause before it.
+pub(crate) fn enter_batch(change: &BatchChange, mark: i64) -> Step<'static> {
+    Step {
+        sql: ENTER_BATCH,
+        values: vec![
+            Value::Int(change.job.get()),
+            Value::Int(change.batch.into()),
+            Value::opt_int(change.next_batch_ms),
+            Value::Int(mark),
+        ],
+    }
 }
 
 /// The entry in the history, if the transition was applied.

@@ -22,13 +22,15 @@ pub struct NewRun {
     pub details: Option<String>,
     /// JSON.
     pub result: Option<String>,
+    /// The batch that it is in, from 1, if its job has batches.
+    pub batch: Option<u32>,
     /// Its first event.
     pub event: Option<NewEvent>,
 }
 
 const INSERT: &str = "INSERT INTO runs (job, certname, transaction_id, state, progress, \
-     started_ms, finished_ms, details, result, latest_event_id) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+     started_ms, finished_ms, details, result, latest_event_id, batch) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
 
 /// `progress < $4` is the guard: forward only, and never out of a terminal state.
 const TRANSITION: &str = "UPDATE runs SET state = $3, progress = $4, \
@@ -66,6 +68,7 @@ pub(crate) fn plan_insert<'a>(
             Value::opt_text(run.details.as_deref()),
             Value::opt_text(run.result.as_deref()),
             Value::Int(mark),
+            Value::opt_int(run.batch.map(i64::from)),
         ],
     });
     steps.extend(

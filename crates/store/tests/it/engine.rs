@@ -79,6 +79,7 @@ pub(crate) fn job(nodes: &[&str]) -> NewJob {
         state: "ready".to_owned(),
         details: None,
         result: None,
+        batch: None,
         event: None,
     };
     NewJob {
@@ -93,6 +94,7 @@ pub(crate) fn job(nodes: &[&str]) -> NewJob {
         userdata: "{}".to_owned(),
         created_ms: 1_000,
         states: vec!["ready".to_owned()],
+        batches: None,
         runs: nodes.iter().map(run).collect(),
         events: Vec::new(),
         slot: None,

@@ -1,6 +1,6 @@
 //! Jobs: numbers, states, lists.
 
-use store::{JobFilter, JobNumber, JobOrder, Page, StoreError};
+use store::{BatchChange, Change, JobFilter, JobNumber, JobOrder, Page, RolloutRow, StoreError};
 
 use crate::engine::{Bench, applied, both, event, job, job_to, run_to};
 
@@ -12,6 +12,7 @@ both!(
     lists_are_filtered_ordered_and_paged,
     unfinished_jobs_come_with_their_secrets_and_runs,
     a_failed_neighbour_does_not_hurt,
+    batches_go_forward_only_and_a_job_that_stops_waits_for_none,
     unknown_states_are_refused,
 );
 
@@ -254,6 +255,63 @@ async fn unfinished_jobs_come_with_their_secrets_and_runs(bench: Bench) {
         .collect();
     assert_eq!(runs, [("a", "ready"), ("c", "running")]);
     assert_eq!(job.node_states["failed"], 1);
+}
+
+async fn batches_go_forward_only_and_a_job_that_stops_waits_for_none(mut bench: Bench) {
+    let plain = bench.store.insert_job(job(&["a"])).await.unwrap();
+    let mut new = job(&["a", "b", "c"]);
+    new.batches = Some(2);
+    for (run, batch) in new.runs.iter_mut().zip([1, 2, 2]) {
+        run.batch = Some(batch);
+    }
+    let number = bench.store.insert_job(new).await.unwrap();
+    let enter = |job, batch, next_batch_ms| {
+        let event = Some(event("batch_started", 5));
+        Change::Batch(BatchChange {
+            job,
+            batch,
+            next_batch_ms,
+            event,
+        })
+    };
+    let store = &bench.store;
+    assert!(!applied(store, enter(plain, 1, None)).await, "it has none");
+    assert!(applied(store, enter(number, 1, Some(7_000))).await);
+    bench.reopen().await;
+    let store = &bench.store;
+    let rollout = async || store.job(number).await.unwrap().unwrap().rollout;
+    let expected = |batch, next_batch_ms| {
+        Some(RolloutRow {
+            batches: 2,
+            batch,
+            next_batch_ms,
+        })
+    };
+    assert_eq!(rollout().await, expected(1, Some(7_000)));
+    assert!(applied(store, enter(number, 2, None)).await);
+    assert!(!applied(store, enter(number, 1, Some(9_000))).await, "back");
+    assert!(applied(store, run_to(number, "b", "finished", 8_000)).await);
+    let states = store.batch_states(number).await.unwrap();
+    let states: Vec<_> = states
+        .iter()
+        .map(|row| (row.batch, row.state.as_str(), row.count))
+        .collect();
+    assert_eq!(
+        states,
+        [(1, "ready", 1), (2, "finished", 1), (2, "ready", 1)]
+    );
+    assert!(applied(store, enter(number, 2, Some(9_000))).await);
+    assert!(applied(store, job_to(number, "stopping", 9_000)).await);
+    assert!(
+        !applied(store, enter(number, 2, Some(9_500))).await,
+        "it stops"
+    );
+    assert_eq!(rollout().await, expected(2, None));
+    assert_eq!(store.job(plain).await.unwrap().unwrap().rollout, None);
+    assert_eq!(store.batch_states(plain).await.unwrap(), []);
+    let runs = store.runs_after(number, "", 9).await.unwrap();
+    let batches: Vec<_> = runs.iter().map(|run| run.batch).collect();
+    assert_eq!(batches, [Some(1), Some(2), Some(2)]);
 }
 
 async fn a_failed_neighbour_does_not_hurt(bench: Bench) {

@@ -78,6 +78,7 @@ impl World {
             userdata: "{}".to_owned(),
             created_ms: 1_000,
             states: vec!["ready".to_owned()],
+            batches: None,
             runs: Vec::new(),
             events: kinds.iter().map(event).collect(),
             slot: None,

@@ -36,6 +36,14 @@ pub enum YamlAction {
 
 const COMMON_KEYS: &[&str] = &["name", "description", "targets"];
 
+/// Keys of steps that are actions on nodes: how many at once, in which batches, and how many may fail.
+const ROLLOUT_KEYS: &[&str] = &[
+    "batch",
+    "concurrency",
+    "max_failures",
+    "pause_between_batches",
+];
+
 const ACTIONS: &[YamlAction] = &[
     YamlAction::Command,
     YamlAction::Task,
@@ -86,6 +94,16 @@ impl YamlAction {
         }
     }
 
+    /// The keys of actions on nodes, if it is one.
+    fn rollout_keys(self) -> &'static [&'static str] {
+        match self {
+            Self::Command | Self::Task | Self::Script | Self::Upload | Self::Download => {
+                ROLLOUT_KEYS
+            }
+            Self::Plan | Self::Resources | Self::Message | Self::Verbose | Self::Eval => &[],
+        }
+    }
+
     /// The keys that it cannot do without.
     fn required_keys(self) -> &'static [&'static str] {
         match self {
@@ -129,6 +147,7 @@ impl Reading {
         let known: Vec<&str> = std::iter::once(action.key())
             .chain(COMMON_KEYS.iter().copied())
             .chain(own.iter().copied())
+            .chain(action.rollout_keys().iter().copied())
             .collect();
         let step = format!("a step with `{}`", action.key());
         self.check_keys(node, &known, &step);

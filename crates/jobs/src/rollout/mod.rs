@@ -1,0 +1,258 @@
+//! Which batch of a job's nodes may start, and until when: the pure half of a rollout.
+//!
+//! [`Rollout`] counts the runs of each batch and says what follows from each end. The rules: a batch begins only
+//! when every run of the one before has ended and its pause is over; with more failures than are allowed nothing
+//! begins any more; and a job without `max_failures` goes no further when every node of a batch failed.
+
+mod reason;
+
+use std::time::Duration;
+
+use api_types::rollout::{Portion, RolloutOptions};
+use tokio::time::Instant;
+
+pub(crate) use self::reason::{HaltReason, remember};
+use crate::state::RunState;
+
+/// The batches of one job.
+#[derive(Debug)]
+pub(crate) struct Rollout {
+    batches: Vec<Batch>,
+    /// The place of the batch that was started last.
+    current: usize,
+    pause: Duration,
+    nodes: usize,
+    /// `None`: as many as there are, but not all of a batch.
+    max_failures: Option<Portion>,
+    failures: usize,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Batch {
+    size: usize,
+    open: usize,
+    failed: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The runs of the current batch may start.
+    Batch,
+    /// The current batch has ended, and the next one starts then.
+    Pause { until: Instant },
+    /// Nothing begins any more.
+    Over,
+}
+
+/// A step of a rollout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RolloutStep {
+    /// The current batch has ended, and the next one waits until then.
+    Pause { until: Instant },
+    /// This batch begins, the first being 1. `after_pause`: the end of the one before was a step of its own.
+    Begin { batch: u32, after_pause: bool },
+    /// The last batch has ended.
+    Finish,
+    /// Too many failed: no other node starts.
+    Halt(Halt),
+}
+
+/// The failures that end a rollout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Halt {
+    pub(crate) failures: usize,
+    /// `None`: without a limit, every node of this batch failed.
+    pub(crate) allowed: Option<usize>,
+    /// The batch in which it was too much.
+    pub(crate) batch: u32,
+}
+
+/// Runs of a batch as they stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BatchCount {
+    pub(crate) batch: u32,
+    pub(crate) nodes: usize,
+    pub(crate) failed: usize,
+}
+
+// === impl Rollout ===
+
+impl Rollout {
+    /// Of a job on so many nodes that is made now.
+    pub(crate) fn new(options: &RolloutOptions, nodes: usize) -> Self {
+        let sizes = match &options.batch {
+            Some(sizes) => sizes.of(nodes),
+            None => vec![nodes],
+        };
+        let batch = |size| Batch {
+            size,
+            open: size,
+            failed: 0,
+        };
+        Self {
+            batches: sizes.into_iter().map(batch).collect(),
+            current: 0,
+            pause: Duration::from_secs(options.pause_between_batches.unwrap_or_default()),
+            nodes,
+            max_failures: options.max_failures,
+            failures: 0,
+            stage: Stage::Batch,
+        }
+    }
+
+    /// Goes on where a server before was: in this batch, or in the pause behind it, which has so much left.
+    pub(crate) fn resume(&mut self, batch: u32, pause_left: Option<Duration>, now: Instant) {
+        let last = self.batches.len().saturating_sub(1);
+        self.current = place(batch).min(last);
+        if let Some(left) = pause_left {
+            // A clock that was set back makes no pause longer.
+            let until = now + left.min(self.pause);
+            self.stage = Stage::Pause { until };
+        }
+    }
+
+    /// How many batches there are.
+    pub(crate) fn batches(&self) -> u32 {
+        number(self.batches.len())
+    }
+
+    /// The batch of each node, in the order of the nodes.
+    pub(crate) fn batch_of_each(&self) -> impl Iterator<Item = u32> {
+        let numbered = self.batches.iter().enumerate();
+        numbered.flat_map(|(index, batch)| std::iter::repeat_n(number(index + 1), batch.size))
+    }
+
+    /// A run of this batch ended in `state`.
+    pub(crate) fn run_ended(&mut self, batch: u32, state: RunState) {
+        self.ended(batch, state, 1);
+    }
+
+    /// So many runs of this batch had ended in `state` before.
+    pub(crate) fn ended(&mut self, batch: u32, state: RunState, count: usize) {
+        let failed = if is_failure(state) { count } else { 0 };
+        self.failures += failed;
+        if let Some(batch) = self.batches.get_mut(place(batch)) {
+            batch.open = batch.open.saturating_sub(count);
+            batch.failed += failed;
+        }
+    }
+
+    /// A run of this batch that counts as finished failed after all.
+    pub(crate) fn failed_after_all(&mut self, batch: u32) {
+        self.failures += 1;
+        if let Some(batch) = self.batches.get_mut(place(batch)) {
+            batch.failed += 1;
+        }
+    }
+
+    /// True if more nodes have failed than may.
+    pub(crate) fn is_exceeded(&self) -> bool {
+        self.allowed()
+            .is_some_and(|allowed| self.failures > allowed)
+    }
+
+    /// The option as it was given.
+    pub(crate) fn max_failures(&self) -> Option<Portion> {
+        self.max_failures
+    }
+
+    /// Nodes of the job.
+    pub(crate) fn nodes(&self) -> usize {
+        self.nodes
+    }
+
+    /// The end of the pause that the job is in.
+    pub(crate) fn pause_end(&self) -> Option<Instant> {
+        match self.stage {
+            Stage::Pause { until } => Some(until),
+            Stage::Batch | Stage::Over => None,
+        }
+    }
+
+    fn allowed(&self) -> Option<usize> {
+        self.max_failures.map(|portion| portion.of(self.nodes))
+    }
+
+    /// Nothing begins any more: the job was stopped.
+    pub(crate) fn close(&mut self) {
+        self.stage = Stage::Over;
+    }
+
+    /// The current batch.
+    pub(crate) fn current(&self) -> BatchCount {
+        let batch = self.batches.get(self.current).copied().unwrap_or_default();
+        BatchCount {
+            batch: number(self.current + 1),
+            nodes: batch.size,
+            failed: batch.failed,
+        }
+    }
+
+    /// The next thing to do, to be asked after every change and when a pause is over; each is told once.
+    pub(crate) fn next_step(&mut self, now: Instant) -> Option<RolloutStep> {
+        match self.stage {
+            Stage::Over => None,
+            _ if self.is_exceeded() => Some(self.halt()),
+            Stage::Pause { until } if now >= until => Some(self.begin(true)),
+            Stage::Pause { .. } => None,
+            Stage::Batch => self.end_batch(now),
+        }
+    }
+
+    fn end_batch(&mut self, now: Instant) -> Option<RolloutStep> {
+        let batch = self.batches.get(self.current)?;
+        if batch.open > 0 {
+            return None;
+        }
+        if self.current + 1 >= self.batches.len() {
+            self.stage = Stage::Over;
+            return Some(RolloutStep::Finish);
+        }
+        if self.max_failures.is_none() && batch.failed == batch.size {
+            return Some(self.halt());
+        }
+        if self.pause.is_zero() {
+            return Some(self.begin(false));
+        }
+        let until = now + self.pause;
+        self.stage = Stage::Pause { until };
+        Some(RolloutStep::Pause { until })
+    }
+
+    fn begin(&mut self, after_pause: bool) -> RolloutStep {
+        self.current += 1;
+        self.stage = Stage::Batch;
+        RolloutStep::Begin {
+            batch: number(self.current + 1),
+            after_pause,
+        }
+    }
+
+    fn halt(&mut self) -> RolloutStep {
+        self.stage = Stage::Over;
+        RolloutStep::Halt(Halt {
+            failures: self.failures,
+            allowed: self.allowed(),
+            batch: number(self.current + 1),
+        })
+    }
+}
+
+/// Nodes that were skipped on purpose are no failures.
+pub(crate) fn is_failure(state: RunState) -> bool {
+    matches!(state, RunState::Failed | RunState::Errored)
+}
+
+fn place(batch: u32) -> usize {
+    usize::try_from(batch)
+        .unwrap_or(usize::MAX)
+        .saturating_sub(1)
+}
+
+fn number(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests;

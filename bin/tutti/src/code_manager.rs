@@ -12,7 +12,7 @@ use ::code_manager::push::Secret;
 use ::code_manager::service::{After, InUse, Observer, Others, Worker};
 use ::code_manager::versioned_code::CodeId;
 use ::code_manager::{
-    CodeManager, Deployer, EnvironmentName, Git, R10kFile, Settings, Signature, unwritable,
+    CodeManager, Deployer, EnvironmentName, Git, R10kFile, Settings, Signature, WriteProbe,
 };
 use anyhow::{Context as _, Result};
 use async_trait::async_trait;
@@ -88,11 +88,12 @@ impl CodeStarter {
     async fn start(&self) -> Result<api::StartedCode, String> {
         Box::pin(self.try_start()).await.map_err(|error| {
             let code = &self.config.code;
-            let environments = code.codedir.join("environments");
-            let why = unwritable(&code.directory).or_else(|| unwritable(&environments));
-            match why {
-                Some(why) => format!("{error:#}: {why}"),
-                None => format!("{error:#}"),
+            let probe = WriteProbe::new(&code.directory, code.codedir.join("environments"));
+            let obstacles = probe.obstacles();
+            let told: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
+            match told.is_empty() {
+                true => format!("{error:#}"),
+                false => format!("{error:#}: {}", told.join("; ")),
             }
         })
     }
@@ -125,6 +126,9 @@ impl CodeStarter {
         };
         let manager = CodeManager::start(deployer, store.clone(), in_use, others).await;
         let manager = manager.context("cannot take up the deployments of before")?;
+        for obstacle in manager.write_obstacles().await {
+            tracing::warn!("no deployment can go live: {obstacle}");
+        }
         Ok(api::StartedCode { manager, features })
     }
 }

@@ -101,6 +101,10 @@ pub struct CodeDeploysStatus {
     /// Why deployments from sources are refused at this moment: the settings cannot be used. Absent: they can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings_error: Option<ErrorBody>,
+    /// Why no deployment could go live at this moment: directories cannot be written to, by a probe made for this
+    /// answer. Its details have `obstacles`, each with `path`, `cause` and `remedy`. Absent: they can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directories_error: Option<ErrorBody>,
     /// Room on the disk; absent until it was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_use: Option<CodeDiskUse>,

@@ -180,6 +180,8 @@ kinds! {
     NO_CODE_MANAGER = 404 "tutti/no-code-manager";
     /// This server is to deploy code and cannot at this moment: a directory or a file of it cannot be used.
     CODE_UNAVAILABLE = 503 "tutti/code-unavailable";
+    /// Directories of code cannot be written to, so no deployment could go live; details carry `obstacles`.
+    CODE_UNWRITABLE = 503 "tutti/code-unwritable";
     /// The settings that name the control repositories cannot be used at this moment.
     CODE_SETTINGS = 409 "tutti/code-settings";
     /// A control repository cannot be asked for its branches.

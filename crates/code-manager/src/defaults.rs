@@ -383,3 +383,6 @@ pub const SHOWN_DAMAGED_FILES: usize = 100;
 
 /// Damaged files that the note of a deployment names; the log names all.
 pub const NAMED_DAMAGED_FILES: usize = 10;
+
+/// Bytes that the probe of a directory writes: one block of a usual file system, so that a full one is noticed.
+pub const PROBE_BYTES: usize = 4_096;

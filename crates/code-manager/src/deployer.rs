@@ -37,6 +37,7 @@ use crate::trees::{CONTROL, Tree, Trees, Wanted};
 use crate::types::generate;
 use crate::verify::verify_environment;
 use crate::version::{GENERATED_FILE, Layout, Part, Signature, Switched, Versions, write_list};
+use crate::write_probe::{ProbeScope, WriteProbe};
 
 pub(crate) use modules::is_name_of;
 pub use restore::Restored;
@@ -126,6 +127,28 @@ impl Deployer {
             }),
             file: None,
         })
+    }
+
+    /// The probe of the directories that this deployer writes to.
+    pub fn probe(&self) -> WriteProbe {
+        WriteProbe::of(&self.shared.settings)
+    }
+
+    /// Fails with what keeps a deployment of the environment from going live, as far as the directories go.
+    pub async fn probe_writing(
+        &self,
+        environment: &EnvironmentName,
+        scope: ProbeScope,
+    ) -> Result<(), DeployError> {
+        let (probe, environment) = (self.probe(), environment.clone());
+        blocking(move || {
+            let obstacles = probe.obstacles_of(&environment, scope);
+            match obstacles.is_empty() {
+                true => Ok(()),
+                false => Err(DeployError::Unwritable(obstacles)),
+            }
+        })
+        .await
     }
 
     /// How many environments are to be worked on at once.

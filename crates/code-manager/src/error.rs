@@ -13,6 +13,7 @@ use crate::trees::TakeError;
 use crate::types::TypesError;
 use crate::verify::Unparsed;
 use crate::version::{LayoutError, Signature, VersionError};
+use crate::write_probe::WriteObstacle;
 
 /// The directories cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -131,9 +132,17 @@ pub enum DeployError {
         /// Reason for which the files cannot be replaced.
         source: Box<DeployError>,
     },
+    /// Directories that cannot be written to.
+    #[error("{}", listed(.0))]
+    Unwritable(Vec<WriteObstacle>),
     /// A bug.
     #[error("something that cannot happen did (a bug; please report it)")]
     Broken,
+}
+
+fn listed(obstacles: &[WriteObstacle]) -> String {
+    let told: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
+    told.join("\n")
 }
 
 fn shown(failed: &[(String, TakeError)]) -> String {

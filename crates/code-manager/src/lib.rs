@@ -29,10 +29,10 @@ pub mod statuses;
 pub mod svn;
 mod trees;
 mod types;
-mod unwritable;
 pub mod verify;
 pub mod version;
 pub mod versioned_code;
+mod write_probe;
 
 pub use archive::{ArchiveError, HttpError, UnpackError};
 pub use deploy::EnvironmentName;
@@ -48,5 +48,5 @@ pub use settings::{
 };
 pub use trees::TakeError;
 pub use types::{GenerateTypes, TypesError};
-pub use unwritable::unwritable;
 pub use version::Signature;
+pub use write_probe::{ProbeScope, WriteObstacle, WriteProbe};

@@ -8,7 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use code_manager::defaults::{MODS, NAME_BYTES};
 use code_manager::service::{self, Action, By, Deployment, SubmitError, Submitted};
-use code_manager::{CodeManager, EnvironmentName};
+use code_manager::{CodeManager, EnvironmentName, WriteObstacle};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
@@ -176,6 +176,7 @@ pub(crate) async fn status(
             },
             file_sync_client_status: crate::file_sync::clients(manager),
             settings_error: settings_error(manager).await,
+            directories_error: directories_error(manager).await,
             disk_use: disk_use(manager),
         }),
     };
@@ -204,6 +205,15 @@ async fn settings_error(manager: &CodeManager) -> Option<ErrorBody> {
     let fault = manager.settings_fault().await?;
     let error = ApiError::new(kinds::CODE_SETTINGS, SubmitError::Settings(fault).said());
     Some(*error.body)
+}
+
+async fn directories_error(manager: &CodeManager) -> Option<ErrorBody> {
+    let obstacles = manager.write_obstacles().await;
+    let told: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
+    let shown = |it: &WriteObstacle| json!({"path": it.path.display().to_string(), "cause": it.cause, "remedy": it.remedy});
+    let shown: Vec<Value> = obstacles.iter().map(shown).collect();
+    let error = ApiError::new(kinds::CODE_UNWRITABLE, told.join("\n"));
+    (!told.is_empty()).then(|| *error.with("obstacles", Value::from(shown)).body)
 }
 
 fn disk_use(manager: &CodeManager) -> Option<CodeDiskUse> {

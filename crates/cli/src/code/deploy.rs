@@ -149,10 +149,7 @@ fn print(deploy: &CodeDeploy, is_dry: bool) {
     match deploy.status.as_str() {
         "complete" => complete(&name, deploy, is_dry),
         "failed" => {
-            say!(
-                "{} {name}: not deployed, and as it was before",
-                terminal::bad("✗")
-            );
+            say!("{} {name}: {}", terminal::bad("✗"), failure(is_dry));
             let said = deploy.error.as_ref().map_or("", |error| &error.msg);
             said.lines().for_each(|line| say!("    {}", harmless(line)));
         }
@@ -173,6 +170,14 @@ fn print(deploy: &CodeDeploy, is_dry: bool) {
                 harmless(other)
             );
         }
+    }
+}
+
+/// Line of an environment that did not go live, or would not.
+pub(super) fn failure(is_dry: bool) -> &'static str {
+    match is_dry {
+        true => "could not go live, and is as it was before",
+        false => "not deployed, and as it was before",
     }
 }
 

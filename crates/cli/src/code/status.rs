@@ -1,6 +1,6 @@
 //! `tutti code status`. Main function: [`run`].
 
-use api_types::{CodeDeployStatus, CodeDeploysStatus};
+use api_types::{CodeDeployStatus, CodeDeploysStatus, ErrorBody};
 use serde_json::{Value, json as object};
 
 use super::CODE_MANAGER;
@@ -110,14 +110,10 @@ fn print(status: &CodeDeploysStatus) {
         }
     }
     if let Some(error) = &status.settings_error {
-        say!(
-            "{} deployments are refused, since the settings cannot be used:",
-            terminal::bad("✗")
-        );
-        error
-            .msg
-            .lines()
-            .for_each(|line| say!("    {}", harmless(line)));
+        refused("the settings cannot be used", error);
+    }
+    if let Some(error) = &status.directories_error {
+        refused("directories cannot be written to", error);
     }
     if let Some(disk) = &status.disk_use {
         let copies = disk.repositories_bytes.map_or_else(String::new, |bytes| {
@@ -134,6 +130,16 @@ fn print(status: &CodeDeploysStatus) {
         say!("{} the last deployment failed:", terminal::bad("✗"));
         one(failed);
     }
+}
+
+/// Deployments that are refused at this moment, and the reason.
+fn refused(why: &str, error: &ErrorBody) {
+    say!(
+        "{} deployments are refused, since {why}:",
+        terminal::bad("✗")
+    );
+    let lines = error.msg.lines();
+    lines.for_each(|line| say!("    {}", harmless(line)));
 }
 
 /// As `puppet-code print-config` does.

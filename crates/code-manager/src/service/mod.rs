@@ -57,6 +57,7 @@ use crate::deployer::Deployer;
 use crate::file_sync::{Announced, FileSync};
 use crate::gc::Collected;
 use crate::settings::R10kFileError;
+use crate::write_probe::WriteObstacle;
 
 /// Kinds of errors, as clients see them.
 pub mod kinds {
@@ -66,6 +67,8 @@ pub mod kinds {
     pub const PINNED: &str = "tutti/environment-pinned";
     /// Plans or jobs work with the environment, and want it to stay.
     pub const HELD: &str = "tutti/environment-held";
+    /// The directories of code cannot be written to.
+    pub const UNWRITABLE: &str = "tutti/code-unwritable";
 }
 
 /// Deploys code, one environment after the other. Cheap to clone.
@@ -239,6 +242,14 @@ impl CodeManager {
     /// Why deployments from sources are refused at this moment.
     pub async fn settings_fault(&self) -> Option<Arc<R10kFileError>> {
         self.inner.tools.current.settled().await.err()
+    }
+
+    /// What keeps every deployment from going live at this moment, by a probe of the directories.
+    pub async fn write_obstacles(&self) -> Vec<WriteObstacle> {
+        let probe = self.inner.tools.deployer.probe();
+        let probed = tokio::task::spawn_blocking(move || probe.obstacles()).await;
+        // A panic was told when it happened.
+        probed.unwrap_or_default()
     }
 
     /// One deployment.

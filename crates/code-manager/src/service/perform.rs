@@ -28,6 +28,7 @@ use crate::resolve::Round;
 use crate::settings::R10kFileError;
 use crate::source::Found;
 use crate::version::{Signature, Switched, VersionError};
+use crate::write_probe::ProbeScope;
 
 /// What became of a piece of work.
 #[derive(Debug, Default)]
@@ -103,19 +104,13 @@ pub(super) async fn perform(tools: &Tools, round: &Look, work: &Work) -> Perform
         before: tools.deployer.versions().live(&work.environment),
         ..Performed::default()
     };
-    let done = match &work.action {
-        Action::Deploy { .. } => deploy(tools, round, work, &mut performed).await,
-        Action::Modules { names, .. } => modules(tools, round, work, names, &mut performed).await,
-        Action::Control { .. } => control(tools, round, work, &mut performed).await,
-        Action::Remove => remove(tools, round, work, &mut performed).await,
-        Action::Rollback { signature } => {
-            switch_to_whole(tools, work, signature, &mut performed).await
-        }
-        Action::Promote { from, signature } => {
-            promote(tools, work, from, signature, &mut performed).await
-        }
-        Action::Publish => publish(tools, work, &mut performed).await,
-        Action::Repair { signature } => repair(tools, work, signature, &mut performed).await,
+    let done = match tools
+        .deployer
+        .probe_writing(&work.environment, scope_of(&work.action))
+        .await
+    {
+        Ok(()) => Box::pin(act(tools, round, work, &mut performed)).await,
+        Err(error) => Err(error.into()),
     };
     if let Err(error) = done {
         let msg = error_causes::chain(&error);
@@ -126,6 +121,34 @@ pub(super) async fn perform(tools: &Tools, round: &Look, work: &Work) -> Perform
         });
     }
     performed
+}
+
+/// Directories that an action writes to.
+fn scope_of(action: &Action) -> ProbeScope {
+    match action {
+        Action::Remove | Action::Rollback { .. } => ProbeScope::Switch,
+        _ => ProbeScope::BuildAndSwitch,
+    }
+}
+
+async fn act(
+    tools: &Tools,
+    round: &Look,
+    work: &Work,
+    performed: &mut Performed,
+) -> Result<(), PerformError> {
+    match &work.action {
+        Action::Deploy { .. } => deploy(tools, round, work, performed).await,
+        Action::Modules { names, .. } => modules(tools, round, work, names, performed).await,
+        Action::Control { .. } => control(tools, round, work, performed).await,
+        Action::Remove => remove(tools, round, work, performed).await,
+        Action::Rollback { signature } => switch_to_whole(tools, work, signature, performed).await,
+        Action::Promote { from, signature } => {
+            promote(tools, work, from, signature, performed).await
+        }
+        Action::Publish => publish(tools, work, performed).await,
+        Action::Repair { signature } => repair(tools, work, signature, performed).await,
+    }
 }
 
 async fn deploy(
@@ -159,7 +182,13 @@ async fn finish(
         .collect();
     performed.is_healed = !built.healed.is_empty();
     match work.action.is_dry() {
-        true => tell(tools, work, &built.signature, performed),
+        true => {
+            tell(tools, work, &built.signature, performed);
+            // It would be refused by then.
+            if performed.before.as_ref() != Some(&built.signature) {
+                unpinned(tools, &work.environment).await?;
+            }
+        }
         false => switch(tools, work, &built.signature, performed).await?,
     }
     Ok(())
@@ -442,6 +471,7 @@ impl PerformError {
         match self {
             Self::Pinned(_) => kinds::PINNED,
             Self::Held { .. } => kinds::HELD,
+            Self::Deploy(DeployError::Unwritable(_)) => kinds::UNWRITABLE,
             _ => kinds::DEPLOY_FAILURE,
         }
     }

@@ -24,6 +24,7 @@ use std::time::SystemTime;
 
 use deploy::EnvironmentName;
 use rustix::fs::{CWD, RenameFlags};
+use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use damage::IsContentRight;
@@ -74,7 +75,8 @@ pub enum VersionError {
     },
 }
 
-const INCOMING: &str = ".incoming-";
+/// Beginning of names that the next start removes.
+pub(crate) const INCOMING: &str = ".incoming-";
 
 // === impl Versions ===
 
@@ -292,24 +294,30 @@ impl Versions {
             self.note_use(environment, before);
         }
         let link = self.link(environment);
-        let staged = tempfile::Builder::new()
-            .prefix(INCOMING)
-            .tempdir_in(&self.environments)
-            .map_err(failed("write to", &self.environments))?;
-        let fresh = staged.path().join("link");
-        std::os::unix::fs::symlink(&target, &fresh).map_err(failed("make", &fresh))?;
         let stands = fs::symlink_metadata(&link);
-        let moved_aside = if stands.is_ok_and(|stands| !stands.is_symlink()) {
-            Some(self.exchange(environment, &fresh, &link)?)
-        } else {
-            fs::rename(&fresh, &link).map_err(failed("switch", &link))?;
-            None
+        let moved_aside = match stands.is_ok_and(|stands| !stands.is_symlink()) {
+            true => Some(self.exchange(environment, &target, &link)?),
+            false => {
+                self.replace(&target, &link)?;
+                None
+            }
         };
         sync_directory(&self.environments)?;
         Ok(Switched {
             before,
             moved_aside,
         })
+    }
+
+    /// Puts a link where another one, or nothing, stands.
+    fn replace(&self, target: &Path, link: &Path) -> Result<(), ContentError> {
+        let staged = tempfile::Builder::new()
+            .prefix(INCOMING)
+            .tempdir_in(&self.environments)
+            .map_err(failed("write to", &self.environments))?;
+        let fresh = staged.path().join("link");
+        std::os::unix::fs::symlink(target, &fresh).map_err(failed("make", &fresh))?;
+        fs::rename(&fresh, link).map_err(failed("switch", link))
     }
 
     /// Keeps that a version was live until now. Without it, it is only removed earlier.
@@ -321,33 +329,41 @@ impl Versions {
         }
     }
 
-    /// Puts the link where a directory stands, in one step, and keeps the directory.
+    /// Puts the link where a directory stands, and the directory where it stays, in one step: no moment, and no kill,
+    /// finds the directory in a place that is cleared.
     fn exchange(
         &self,
         environment: &EnvironmentName,
-        fresh: &Path,
+        target: &Path,
         link: &Path,
     ) -> Result<PathBuf, ContentError> {
-        let aside = tempfile::Builder::new()
-            .prefix(&format!("replaced-{environment}-"))
-            .tempdir_in(&self.versions)
-            .map_err(failed("write to", &self.versions))?
-            .keep();
-        rustix::fs::renameat_with(CWD, fresh, CWD, link, RenameFlags::EXCHANGE)
-            .map_err(|error| failed("switch", link)(error.into()))?;
-        let kept = aside.join(environment.as_str());
-        match fs::rename(fresh, &kept) {
-            Ok(()) => Ok(kept),
-            // It is on another file system: it stays in its own, out of Puppet's sight.
-            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-                let beside = self
-                    .environments
-                    .with_file_name(format!("replaced-{environment}"));
-                fs::rename(fresh, &beside).map_err(failed("move", link))?;
-                Ok(beside)
+        // Another mount than that of the versions is left by no rename; there, a name that is no environment's.
+        let kept_in = [
+            (&self.versions, format!("replaced-{environment}-")),
+            (&self.environments, format!(".replaced-{environment}-")),
+        ];
+        let mut crossing = None;
+        for (directory, prefix) in kept_in {
+            let aside = tempfile::Builder::new()
+                .prefix(&prefix)
+                .tempdir_in(directory)
+                .map_err(failed("write to", directory))?;
+            let kept = aside.path().join(environment.as_str());
+            std::os::unix::fs::symlink(target, &kept).map_err(failed("make", &kept))?;
+            match rustix::fs::renameat_with(CWD, &kept, CWD, link, RenameFlags::EXCHANGE) {
+                Ok(()) => {
+                    // From here on it is the only copy.
+                    let aside = aside.keep();
+                    sync_directory(&aside)?;
+                    sync_directory(directory)?;
+                    return Ok(kept);
+                }
+                Err(error) if error == Errno::XDEV => crossing = Some(error),
+                Err(error) => return Err(failed("switch", link)(error.into())),
             }
-            Err(source) => Err(failed("move", link)(source)),
         }
+        let error = crossing.unwrap_or(Errno::XDEV);
+        Err(failed("switch", link)(error.into()))
     }
 
     /// Takes an environment away: its versions stay.

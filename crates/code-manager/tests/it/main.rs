@@ -29,3 +29,4 @@ mod subversion;
 mod taken_away;
 mod verification;
 mod world;
+mod write_probe;

@@ -3,12 +3,12 @@
 use std::time::Instant;
 
 use code_manager::source::{Environments, Found};
-use code_manager::{Built, Deployer, EnvironmentName, Round, postrun};
+use code_manager::{Built, Deployer, EnvironmentName, ProbeScope, Round, postrun};
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
 use super::room;
-use crate::code::deploy::Options;
+use crate::code::deploy::{Options, failure};
 use crate::code::shown::short;
 use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, terminal};
 use error_causes::chain;
@@ -215,6 +215,20 @@ async fn one(
     wish: Wish<'_>,
 ) -> Option<Ended> {
     let began = Instant::now();
+    if let Wish::Whole(Found {
+        environment: name, ..
+    })
+    | Wish::Modules(name) = &wish
+        && let Err(error) = deployer
+            .probe_writing(name, ProbeScope::BuildAndSwitch)
+            .await
+    {
+        return Some(Ended {
+            environment,
+            outcome: Err(chain(&error)),
+            seconds: began.elapsed().as_secs_f64(),
+        });
+    }
     let built = match wish {
         Wish::Whole(found) => {
             let built = deployer.build(found, round).await;
@@ -307,10 +321,7 @@ impl Ended {
                 live.notes.iter().for_each(|note| say!("    {note}"));
             }
             Err(error) => {
-                say!(
-                    "{} {name}: not deployed, and as it was before",
-                    terminal::bad("✗")
-                );
+                say!("{} {name}: {}", terminal::bad("✗"), failure(is_dry));
                 error.lines().for_each(|line| say!("    {line}"));
             }
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use code_manager::gc::is_claimed;
 use code_manager::version::Versions;
-use code_manager::{Deployer, Holder, R10k};
+use code_manager::{Deployer, Holder, R10k, WriteProbe};
 
 use crate::{Failure, terminal};
 
@@ -45,8 +45,13 @@ impl Place {
         let settings = r10k.settings(&self.directory);
         let postrun = settings.postrun.clone();
         let waiting = |holder: &Holder| waiting(holder, is_claimed(&self.directory));
+        let probe = WriteProbe::of(&settings);
         let deployer = Deployer::open_telling(settings, r10k.git.clone(), waiting);
-        let deployer = deployer.map_err(|error| Failure::Usage(chain(&error)))?;
+        let deployer = deployer.map_err(|error| {
+            let told = probe.obstacles().into_iter();
+            let told = told.fold(chain(&error), |text, it| format!("{text}\n{it}"));
+            Failure::Usage(told)
+        })?;
         Ok((deployer, postrun))
     }
 

@@ -1,0 +1,328 @@
+//! Obstacles to deployments, in words for an administrator. Main type: [`WriteObstacle`].
+//!
+//! The rule: path, cause and remedy are named, and the remedy is a command where there is one.
+
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::io::Errno;
+
+use super::mounts::Mounts;
+
+/// Reason for which a deployment could not go live.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {cause}; {remedy}", path.display())]
+pub struct WriteObstacle {
+    /// The file or directory that stops it.
+    pub path: PathBuf,
+    /// Cause, without the path.
+    pub cause: String,
+    /// Next step of an administrator.
+    pub remedy: String,
+}
+
+/// The user that this process runs as, and its unit if a service manager started it.
+#[derive(Debug)]
+struct OwnProcess {
+    user: String,
+    unit: Option<String>,
+}
+
+// === impl WriteObstacle ===
+
+impl WriteObstacle {
+    /// The obstacle to writing in `at`, which is `wanted` or the nearest directory above it that is there.
+    pub(super) fn new(wanted: &Path, at: &Path, error: &io::Error) -> Self {
+        Self::explain(wanted, at, error, &OwnProcess::current())
+    }
+
+    fn explain(wanted: &Path, at: &Path, error: &io::Error, own: &OwnProcess) -> Self {
+        let metadata = fs::metadata(at);
+        let is_directory = metadata.as_ref().is_ok_and(Metadata::is_dir);
+        if metadata.is_ok() && !is_directory {
+            let cause = "is a file and must be a directory".to_owned();
+            return Self::of(at, cause, "move it away".to_owned());
+        }
+        match errno_of(error) {
+            Some(Errno::ROFS) => Self::read_only(wanted, at, own),
+            Some(errno @ (Errno::NOSPC | Errno::DQUOT)) => Self::full(at, errno),
+            Some(Errno::ACCESS | Errno::PERM) => Self::denied(wanted, at, own),
+            _ => {
+                let remedy = "look at the file system and at the kernel's log (`dmesg`)".to_owned();
+                Self::of(at, error.to_string(), remedy)
+            }
+        }
+    }
+
+    fn of(path: &Path, cause: String, remedy: String) -> Self {
+        Self {
+            path: path.to_owned(),
+            cause,
+            remedy,
+        }
+    }
+
+    fn read_only(wanted: &Path, at: &Path, own: &OwnProcess) -> Self {
+        let mounts = Mounts::read();
+        let mount = mounts.of(at);
+        let point = mount.map_or_else(|| at.to_owned(), |mount| mount.point.clone());
+        let is_for_us_alone =
+            mount.is_some_and(|it| it.is_read_only && !it.is_file_system_read_only);
+        let (cause, remedy) = match &own.unit {
+            Some(unit) if is_for_us_alone => (
+                format!("is read-only for {unit}, though the file system is not"),
+                format!(
+                    "{}type `systemctl edit {unit}`, add the lines `[Service]` and `ReadWritePaths={}`, and \
+                     type `systemctl restart {unit}`",
+                    missing(wanted, at, own),
+                    wanted.display(),
+                ),
+            ),
+            _ => (
+                "is on a read-only file system".to_owned(),
+                format!(
+                    "mount it writable, for example with `mount -o remount,rw {}`",
+                    point.display()
+                ),
+            ),
+        };
+        Self::of(at, cause, remedy)
+    }
+
+    fn denied(wanted: &Path, at: &Path, own: &OwnProcess) -> Self {
+        let Some((path, metadata)) = unreachable(at) else {
+            let remedy = format!(
+                "look whether it is immutable (`lsattr -d {}`), and whether a security module denies it (`dmesg`)",
+                at.display()
+            );
+            let cause = format!("{} may not write there", own.user);
+            return Self::of(at, cause, remedy);
+        };
+        let owner = user_name(metadata.uid());
+        let (gid, mode) = (metadata.gid(), metadata.mode() & 0o7777);
+        let cause = format!(
+            "belongs to {owner} and group {} with mode {mode:04o}, and this server runs as {}",
+            group_name(gid),
+            own.user
+        );
+        let shown = path.display();
+        let remedy = match (path == wanted, path == at) {
+            (true, _) => format!("type `chown -R {}: {shown}`", own.user),
+            (false, true) => {
+                let wanted = wanted.display();
+                format!("type `install -d -o {} {wanted}`", own.user)
+            }
+            (false, false) => format!("let others reach what is below it: `chmod o+x {shown}`"),
+        };
+        Self::of(path, cause, remedy)
+    }
+
+    fn full(at: &Path, errno: Errno) -> Self {
+        let left = rustix::fs::statvfs(at).map_or_else(
+            |_| String::new(),
+            |free| {
+                let bytes = free.f_bavail.saturating_mul(free.f_frsize);
+                format!(" ({bytes} bytes and {} inodes are left)", free.f_favail)
+            },
+        );
+        let remedy = "make room, for example with `tutti code gc`, or enlarge the file system";
+        let error = io::Error::from(errno);
+        Self::of(at, format!("{error}{left}"), remedy.to_owned())
+    }
+
+    /// Contents cannot be linked into versions.
+    pub(super) fn to_hard_links(content: &Path, versions: &Path, error: &io::Error) -> Self {
+        match errno_of(error) {
+            Some(Errno::XDEV) => {
+                let cause = format!(
+                    "is another file system, or another mount, than {}, and a version is made of hard links",
+                    content.display()
+                );
+                let remedy = "have `code.directory` as a whole on one file system, and named as a whole in \
+                              ReadWritePaths";
+                Self::of(versions, cause, remedy.to_owned())
+            }
+            Some(Errno::PERM | Errno::OPNOTSUPP | Errno::MLINK | Errno::NOSYS) => {
+                let cause = "its file system has no hard links".to_owned();
+                let remedy =
+                    "have `code.directory` on a file system that has them (ext4, xfs, btrfs)";
+                Self::of(versions, cause, remedy.to_owned())
+            }
+            _ => Self::new(versions, versions, error),
+        }
+    }
+
+    /// What stands in a link's place cannot change places with it.
+    pub(super) fn to_exchange(link: &Path, error: &io::Error) -> Self {
+        let cause = format!(
+            "is no link, and this file system cannot put one in its place in one step ({error})"
+        );
+        let shown = link.display();
+        let remedy = format!("move it away: `mv {shown} {shown}.before`");
+        Self::of(link, cause, remedy)
+    }
+
+    pub(super) fn mount_point(link: &Path) -> Self {
+        let cause = "is a mount point, and a link must take its place";
+        let remedy = format!("move its files and type `umount {}`", link.display());
+        Self::of(link, cause.to_owned(), remedy)
+    }
+
+    pub(super) fn sticky(directory: &Path, link: &Path) -> Self {
+        let own = OwnProcess::current();
+        let cause = format!(
+            "belongs to another user than {}, and {} has the sticky bit",
+            own.user,
+            directory.display()
+        );
+        let remedy = format!("type `chown -h {}: {}`", own.user, link.display());
+        Self::of(link, cause, remedy)
+    }
+}
+
+/// The system's error number. Where a library wrapped the error to name a path, only its kind is left.
+fn errno_of(error: &io::Error) -> Option<Errno> {
+    let number = error.raw_os_error().map(Errno::from_raw_os_error);
+    number.or(match error.kind() {
+        io::ErrorKind::ReadOnlyFilesystem => Some(Errno::ROFS),
+        io::ErrorKind::StorageFull => Some(Errno::NOSPC),
+        io::ErrorKind::QuotaExceeded => Some(Errno::DQUOT),
+        io::ErrorKind::PermissionDenied => Some(Errno::ACCESS),
+        _ => None,
+    })
+}
+
+/// The command that makes a directory that is not there, followed by the next one.
+fn missing(wanted: &Path, at: &Path, own: &OwnProcess) -> String {
+    match wanted == at {
+        true => String::new(),
+        false => format!(
+            "make the directory with `install -d -o {} {}`, then ",
+            own.user,
+            wanted.display()
+        ),
+    }
+}
+
+/// The first directory on the way that keeps this process from writing, with its owner and mode.
+fn unreachable(at: &Path) -> Option<(&Path, Metadata)> {
+    use rustix::fs::{Access, AtFlags, CWD, accessat};
+    let above: Vec<&Path> = at.ancestors().collect();
+    for path in above.into_iter().rev() {
+        let access = match path == at {
+            true => Access::WRITE_OK | Access::EXEC_OK,
+            false => Access::EXEC_OK,
+        };
+        if accessat(CWD, path, access, AtFlags::EACCESS).is_err() {
+            return Some((path, fs::metadata(path).ok()?));
+        }
+    }
+    None
+}
+
+// === impl OwnProcess ===
+
+impl OwnProcess {
+    fn current() -> Self {
+        let cgroup = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+        Self {
+            user: user_name(rustix::process::geteuid().as_raw()),
+            unit: unit_of(&cgroup),
+        }
+    }
+}
+
+/// The service that a process belongs to, by its control group, without `.service`.
+fn unit_of(cgroup: &str) -> Option<String> {
+    let last = cgroup.lines().last()?.rsplit(['/', ':']).next()?;
+    Some(last.strip_suffix(".service")?.to_owned())
+}
+
+fn user_name(uid: u32) -> String {
+    name_in("/etc/passwd", uid)
+}
+
+fn group_name(gid: u32) -> String {
+    name_in("/etc/group", gid)
+}
+
+/// The name of an id in one of the system's tables; the number where it is not there.
+fn name_in(table: &str, id: u32) -> String {
+    let text = fs::read_to_string(table).unwrap_or_default();
+    let number = id.to_string();
+    let found = text.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)? == number).then(|| name.to_owned())
+    });
+    found.unwrap_or(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn own(unit: Option<&str>) -> OwnProcess {
+        OwnProcess {
+            user: "tutti".to_owned(),
+            unit: unit.map(str::to_owned),
+        }
+    }
+
+    fn told(error: Errno, wanted: &Path, at: &Path) -> String {
+        WriteObstacle::explain(wanted, at, &error.into(), &own(None)).to_string()
+    }
+
+    #[test]
+    fn each_cause_has_its_remedy() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = directory.path();
+        let shown = at.display();
+        let wanted = at.join("code");
+        assert!(told(Errno::NOSPC, at, at).contains("bytes and"));
+        assert!(told(Errno::NOSPC, at, at).contains("`tutti code gc`"));
+        assert!(told(Errno::ROFS, at, at).contains("mount -o remount,rw "));
+        assert!(told(Errno::IO, &wanted, at).starts_with(&format!("{shown}: Input/output error")));
+        let file = at.join("file");
+        fs::write(&file, "").unwrap();
+        assert_eq!(
+            told(Errno::NOTDIR, &file, &file),
+            format!(
+                "{}: is a file and must be a directory; move it away",
+                file.display()
+            )
+        );
+    }
+
+    #[test]
+    fn links_between_file_systems_name_both() {
+        let (content, versions) = (Path::new("/code/content"), Path::new("/code/versions"));
+        let told = |error: Errno| {
+            WriteObstacle::to_hard_links(content, versions, &error.into()).to_string()
+        };
+        let crossing = told(Errno::XDEV);
+        assert!(crossing.starts_with("/code/versions: is another file system"));
+        assert!(crossing.contains("/code/content"), "{crossing}");
+        assert!(told(Errno::PERM).contains("no hard links"));
+    }
+
+    #[test]
+    fn the_unit_is_named_by_the_control_group() {
+        let unit = |text| unit_of(text);
+        assert_eq!(
+            unit("0::/system.slice/tutti.service\n").as_deref(),
+            Some("tutti")
+        );
+        assert_eq!(unit("0::/user.slice/user-0.slice/session-1.scope\n"), None);
+        assert_eq!(unit("0::/\n"), None);
+        assert_eq!(unit(""), None);
+    }
+
+    #[test]
+    fn ids_without_a_name_are_numbers() {
+        assert_eq!(user_name(0), "root");
+        assert_eq!(group_name(4_000_000_000), "4000000000");
+    }
+}

@@ -308,6 +308,7 @@ fn jobs_config(config: &Config, fleet: jobs::Fleet) -> JobsConfig {
         global_concurrent_compiles: config.jobs.global_concurrent_compiles,
         resolve: Arc::new(fleet),
         console_url: config.jobs.console_url.clone(),
+        file_server: config.puppet_api.file_server(&config.certname),
         run_timeout: Duration::from_secs(config.jobs.node_timeout_s),
         prune_after: Some(day * config.jobs.keep_days),
         withdrawals: Some(config.data_dir.join("withdrawn")),

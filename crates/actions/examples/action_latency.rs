@@ -99,6 +99,7 @@ fn command() -> Outcome<(Request, TransactionId)> {
         params: pxp::action::encode(&serde_json::json!({"command": "echo done"})),
         notify_outcome: Some(true),
         extended: Some(true),
+        file_servers: Vec::new(),
     };
     Ok((request, transaction_id))
 }

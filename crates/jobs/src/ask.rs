@@ -81,6 +81,7 @@ impl Asks {
             params,
             notify_outcome: None,
             extended: None,
+            file_servers: Vec::new(),
         });
         let message = body.into_message(PcpUri::agent(certname), fabric.address().clone());
         fabric.send(message).await?;

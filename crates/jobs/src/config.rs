@@ -11,6 +11,7 @@ use telemetry::Tracer;
 
 use crate::clock::{Clock, SystemClock};
 use crate::defaults;
+use crate::file_server::FileServer;
 use crate::resolve::{Nobody, Resolve};
 
 /// How the engine works.
@@ -24,6 +25,8 @@ pub struct JobsConfig {
     pub resolve: Arc<dyn Resolve>,
     /// `https://HOST`, where the reports of Puppet runs are shown; `None`: nowhere.
     pub console_url: Option<String>,
+    /// The server that agents fetch files of tasks from; `None`: those of their own configuration.
+    pub file_server: Option<FileServer>,
     /// How long one run may take when its job names no timeout.
     pub run_timeout: Duration,
     /// How often a node with a run in flight is asked.
@@ -67,6 +70,7 @@ impl Default for JobsConfig {
             global_concurrent_compiles: defaults::CONCURRENT_COMPILES,
             resolve: Arc::new(Nobody),
             console_url: None,
+            file_server: None,
             run_timeout: defaults::RUN_TIMEOUT,
             poll_interval: defaults::POLL_INTERVAL,
             poll_limit: defaults::POLL_LIMIT,

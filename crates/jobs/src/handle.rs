@@ -149,6 +149,7 @@ impl Jobs {
             global_concurrent_compiles: config.global_concurrent_compiles,
             resolve: Arc::clone(&config.resolve),
             console_url: config.console_url.clone(),
+            file_server: config.file_server.clone(),
             reconnect_grace: config.reconnect_grace,
             away_grace: config.away_grace,
             tick: config.tick,

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use store::JobNumber;
 
 use crate::download::Place;
+use crate::file_server::StockParams;
 use crate::outcome::{self, Circumstances, Shaped};
 use crate::over_ssh::OverSsh;
 use crate::program;
@@ -52,6 +53,9 @@ pub(crate) struct Action {
     /// Where the files of a download go.
     #[serde(default)]
     pub(crate) place: Option<Arc<Place>>,
+    /// Parameters in the form for stock agents.
+    #[serde(skip)]
+    pub(crate) stock: Arc<StockParams>,
 }
 
 /// A task that does what a module does.
@@ -139,6 +143,7 @@ impl Action {
             over_ssh: Arc::default(),
             task: None,
             place: None,
+            stock: Arc::default(),
         }
     }
 

@@ -74,6 +74,10 @@ pub struct Request {
     /// results whose output is cut and says so. Others get the whole output, or an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extended: Option<bool>,
+    /// Extension, only for agents that announced `file_servers`: addresses (`https://HOST:PORT`) of servers that have
+    /// the files of this request. They come before those of the agent's own configuration.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub file_servers: Vec<String>,
 }
 
 /// What came of it.

@@ -14,7 +14,7 @@ use crate::defaults::MAX_CAPABILITIES_BYTES;
 
 /// The header's name. Its value is a list like
 /// `version=0.1.0, live_output, acknowledged_results, cancel, facts, extended_requests,
-/// spool_id=<uuid>`.
+/// file_servers, spool_id=<uuid>`.
 pub const CAPABILITIES_HEADER: &str = "Tutti-Pxp-Extensions";
 
 /// What one agent can do.
@@ -37,6 +37,9 @@ pub struct Capabilities {
     /// True if the agent takes the member `extended` in requests.
     #[serde(default)]
     pub extended_requests: bool,
+    /// True if the agent takes the member `file_servers` in requests.
+    #[serde(default)]
+    pub file_servers: bool,
     /// The identity of its spool. A new one means that it has forgotten all earlier runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spool_id: Option<Uuid>,
@@ -65,6 +68,7 @@ impl fmt::Display for Capabilities {
             ("cancel", self.cancel),
             ("facts", self.facts),
             ("extended_requests", self.extended_requests),
+            ("file_servers", self.file_servers),
         ];
         for (name, _) in flags.iter().filter(|(_, set)| *set) {
             write!(f, ", {name}")?;
@@ -100,6 +104,7 @@ impl FromStr for Capabilities {
                 "cancel" => capabilities.cancel = true,
                 "facts" => capabilities.facts = true,
                 "extended_requests" => capabilities.extended_requests = true,
+                "file_servers" => capabilities.file_servers = true,
                 "spool_id" => {
                     let id = Uuid::try_parse(value).map_err(|_| CapabilitiesError::SpoolId)?;
                     capabilities.spool_id = Some(id);

@@ -144,6 +144,7 @@ impl Config {
         self.ssh.check()?;
         self.directories.check()?;
         self.jobs.check()?;
+        self.puppet_api.check()?;
         if self.audit.keep_days == Some(0) {
             return Err(
                 "audit.keep_days must be at least 1; without it entries are kept".to_owned(),

@@ -3,10 +3,14 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use jobs::FileServer;
 use serde::Deserialize;
 
 /// The longest time that the API takes for a job as well: 30 days.
 pub(super) const NODE_TIMEOUT_MAX_S: u64 = 30 * 24 * 60 * 60;
+
+/// The port where Puppet's agents look for a server unless their configuration says otherwise.
+const PUPPET_PORT: u16 = 8140;
 
 /// The certificate authority.
 #[derive(Clone, Debug, Deserialize)]
@@ -33,9 +37,11 @@ pub(crate) struct Api {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct PuppetApi {
-    /// Off where a puppetserver listens on 8140 and serves the same code.
+    /// Off where agents are to fetch the files of tasks from the servers of their own configuration.
     pub enabled: bool,
     pub listen: SocketAddr,
+    /// `https://HOST[:PORT]`, where agents reach it; the certname and the port of `listen` when absent.
+    pub url: Option<String>,
 }
 
 /// The PCP broker.
@@ -94,6 +100,39 @@ pub(crate) struct Audit {
     pub keep_days: Option<u32>,
 }
 
+// === impl PuppetApi ===
+
+impl PuppetApi {
+    pub(super) fn check(&self) -> Result<(), String> {
+        let Some(url) = &self.url else {
+            return Ok(());
+        };
+        match FileServer::new(url) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(format!("puppet_api.url: {url:?}: {error}")),
+        }
+    }
+
+    /// The address of task files that agents are told; `None`: it is not known, or nothing is served. By convention a
+    /// stock agent knows the server at port 8140 by its configuration, and no other.
+    pub(crate) fn file_server(&self, certname: &str) -> Option<FileServer> {
+        let port = self.listen.port();
+        // A port that the system chooses is known to nobody beforehand.
+        if !self.enabled || (port == 0 && self.url.is_none()) {
+            return None;
+        }
+        let server = match &self.url {
+            Some(url) => FileServer::new(url),
+            None => FileServer::new(&format!("https://{certname}:{port}")),
+        };
+        let server = server.ok()?;
+        match port == PUPPET_PORT && self.url.is_none() {
+            true => Some(server),
+            false => Some(server.also_for_stock_agents()),
+        }
+    }
+}
+
 // === impl Jobs ===
 
 impl Jobs {
@@ -146,7 +185,8 @@ impl Default for PuppetApi {
     fn default() -> Self {
         Self {
             enabled: true,
-            listen: any_address(8140),
+            listen: any_address(PUPPET_PORT),
+            url: None,
         }
     }
 }

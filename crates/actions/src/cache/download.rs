@@ -25,7 +25,7 @@ use tokio::sync::{Semaphore, mpsc};
 use super::retry::{Verdict, judge, wait_before};
 use crate::defaults::{
     CHUNKS_IN_FLIGHT, DOWNLOAD_BACKOFF_MAX, DOWNLOAD_CONNECT_TIMEOUT, DOWNLOAD_FAULTY_ROUNDS,
-    DOWNLOAD_TIMEOUT, MAX_CONCURRENT_DOWNLOADS, MAX_FILE_BYTES,
+    DOWNLOAD_TIMEOUT, MAX_CONCURRENT_DOWNLOADS, MAX_FILE_BYTES, MAX_FILE_SERVERS,
 };
 
 /// Where files come from.
@@ -65,12 +65,18 @@ pub(crate) enum FetchError {
     Spec { filename: String, why: String },
     #[error("cannot write to the task cache at {path}: {source}")]
     Cache { path: PathBuf, source: io::Error },
-    #[error("no primary server is configured to download from; set `primary-uris`")]
-    NoPrimary,
+    #[error(
+        "no server is known to download from: the orchestrator named none, and `primary-uris` is not set"
+    )]
+    NoServer,
     #[error("cannot set up downloads: {0}")]
     Setup(String),
-    #[error("downloading {url} failed: {why}")]
-    Download { url: String, why: String },
+    #[error("downloading {url} failed: {why}{advice}")]
+    Download {
+        url: String,
+        why: String,
+        advice: &'static str,
+    },
 }
 
 /// One failed attempt.
@@ -115,6 +121,16 @@ enum Hope {
     Good,
 }
 
+/// A file, the addresses that it may be had from, and where it goes.
+#[derive(Debug)]
+struct Wanted<'a> {
+    urls: &'a [Url],
+    spec: &'a FileSpec,
+    directory: &'a Path,
+    /// Next step where no server has it.
+    advice: &'static str,
+}
+
 #[derive(Debug)]
 pub(super) struct Downloader {
     config: DownloadConfig,
@@ -130,10 +146,22 @@ impl Downloader {
     }
 
     /// Fetches a file into `directory`, under its basename.
-    pub(super) async fn fetch(&self, spec: &FileSpec, directory: &Path) -> Result<(), FetchError> {
-        let urls = self.urls(spec)?;
+    pub(super) async fn fetch(
+        &self,
+        spec: &FileSpec,
+        file_servers: &[String],
+        directory: &Path,
+    ) -> Result<(), FetchError> {
+        let urls = self.urls(spec, file_servers)?;
         let last = Mutex::new(None);
-        let rounds = self.rounds(&urls, spec, directory, &last);
+        let wanted = Wanted {
+            urls: &urls,
+            spec,
+            directory,
+            advice: advice(file_servers),
+        };
+        let rounds = self.rounds(&wanted, &last);
+
         tokio::time::timeout(self.config.total_timeout, rounds)
             .await
             .unwrap_or_else(|_| {
@@ -146,6 +174,7 @@ impl Downloader {
                 Err(FetchError::Download {
                     url: urls[0].to_string(),
                     why,
+                    advice: wanted.advice,
                 })
             })
     }
@@ -154,14 +183,12 @@ impl Downloader {
     /// failure, for the case that the time is over.
     async fn rounds(
         &self,
-        urls: &[Url],
-        spec: &FileSpec,
-        directory: &Path,
+        wanted: &Wanted<'_>,
         last: &Mutex<Option<String>>,
     ) -> Result<(), FetchError> {
         let (mut failed_rounds, mut faulty_rounds) = (0_u32, 0);
         loop {
-            let round = self.round(urls, spec, directory).await?;
+            let round = self.round(wanted).await?;
             let Some(round) = round else {
                 return Ok(());
             };
@@ -169,7 +196,8 @@ impl Downloader {
             faulty_rounds += u32::from(round.hope == Hope::Little);
             if round.hope == Hope::None || faulty_rounds == DOWNLOAD_FAULTY_ROUNDS {
                 let Failure { url, why } = round.failure;
-                return Err(FetchError::Download { url, why });
+                let advice = wanted.advice;
+                return Err(FetchError::Download { url, why, advice });
             }
             *last.lock().unwrap_or_else(PoisonError::into_inner) = Some(round.failure.why);
             let ceiling = self.config.backoff_max;
@@ -179,12 +207,13 @@ impl Downloader {
     }
 
     /// Asks every server once; `None` when one of them had the file.
-    async fn round(
-        &self,
-        urls: &[Url],
-        spec: &FileSpec,
-        directory: &Path,
-    ) -> Result<Option<FailedRound>, FetchError> {
+    async fn round(&self, wanted: &Wanted<'_>) -> Result<Option<FailedRound>, FetchError> {
+        let Wanted {
+            urls,
+            spec,
+            directory,
+            ..
+        } = *wanted;
         let _slot = self
             .slots
             .acquire()
@@ -203,30 +232,42 @@ impl Downloader {
             };
             tracing::warn!(%url, why, "download failed");
             let before = failed.as_ref();
-            failed = Some(FailedRound {
-                hope: before.map_or(hope, |before| before.hope.max(hope)),
-                wait: before.and_then(|before| before.wait).max(wait),
-                failure: Failure {
+            let failure = match before {
+                Some(before) => before.failure.and(url, &why),
+                None => Failure {
                     url: url.to_string(),
                     why,
                 },
+            };
+            failed = Some(FailedRound {
+                hope: before.map_or(hope, |before| before.hope.max(hope)),
+                wait: before.and_then(|before| before.wait).max(wait),
+                failure,
             });
         }
         Ok(failed)
     }
 
-    fn urls(&self, spec: &FileSpec) -> Result<Vec<Url>, FetchError> {
-        if self.config.primary_uris.is_empty() {
-            return Err(FetchError::NoPrimary);
+    fn urls(&self, spec: &FileSpec, file_servers: &[String]) -> Result<Vec<Url>, FetchError> {
+        let named = file_servers.iter().take(MAX_FILE_SERVERS);
+        let mut servers: Vec<&String> = named.collect();
+        let own = self.config.primary_uris.iter();
+        servers.extend(own.filter(|uri| !file_servers.contains(uri)));
+        if servers.is_empty() && !spec.uri.path.starts_with('@') {
+            return Err(FetchError::NoServer);
         }
         let invalid = |why| FetchError::Spec {
             filename: spec.filename.to_string(),
             why,
         };
-        self.config
-            .primary_uris
-            .iter()
-            .map(|primary| file_url(primary, &spec.uri.path, &spec.uri.params).map_err(invalid))
+        if let Some((authority, path)) = named_in(&spec.uri.path) {
+            let server = format!("https://{authority}");
+            let url = file_url(&server, path, &spec.uri.params);
+            return Ok(vec![url.map_err(invalid)?]);
+        }
+        servers
+            .into_iter()
+            .map(|server| file_url(server, &spec.uri.path, &spec.uri.params).map_err(invalid))
             .collect()
     }
 
@@ -250,6 +291,38 @@ impl Downloader {
             .build()
             .map_err(|error| FetchError::Setup(chain(&error)))
     }
+}
+
+// === impl Failure ===
+
+impl Failure {
+    /// The same, with that of another server.
+    fn and(&self, url: &Url, why: &str) -> Self {
+        Self {
+            url: self.url.clone(),
+            why: format!("{}; {url}: {why}", self.why),
+        }
+    }
+}
+
+/// The next step where the requester named no server.
+fn advice(file_servers: &[String]) -> &'static str {
+    match file_servers.is_empty() {
+        true => {
+            "; the address is made of `primary-uris` in the configuration of this agent, which must name the server              that runs the tasks, or one with the same code"
+        }
+        false => "",
+    }
+}
+
+/// The server and the path of a path that names its server, as it is told to agents that do not take server names.
+fn named_in(path: &str) -> Option<(&str, &str)> {
+    let rest = path.strip_prefix('@')?;
+    let at = rest.find('/')?;
+    let (authority, path) = rest.split_at(at);
+    // Nothing but a host and a port.
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._:[]".contains(c);
+    (!authority.is_empty() && authority.chars().all(is_plain)).then_some((authority, path))
 }
 
 /// `primary` + `path` + `params`; the path stays below the primary server.
@@ -413,6 +486,10 @@ mod tests {
         assert!(file_url("http://primary", "/x", &none).is_err());
         assert!(file_url("https://primary", ".evil.example.com/x", &none).is_err());
         assert!(file_url("https://primary", "@evil.example.com/x", &none).is_err());
+        assert_eq!(named_in("@tutti:8141/x/y"), Some(("tutti:8141", "/x/y")));
+        for path in ["/x", "@/x", "@tutti", "@user@tutti/x", "@tutti?/x"] {
+            assert_eq!(named_in(path), None, "{path}");
+        }
     }
 
     #[tokio::test]
@@ -423,7 +500,7 @@ mod tests {
         let spec: FileSpec = serde_json::from_value(spec).unwrap();
         let downloader = Downloader::new(DownloadConfig::default());
         let error = downloader
-            .fetch(&spec, Path::new("/nowhere"))
+            .fetch(&spec, &[], Path::new("/nowhere"))
             .await
             .unwrap_err();
         assert!(error.to_string().contains("primary-uris"), "{error}");

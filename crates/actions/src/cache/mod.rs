@@ -53,8 +53,12 @@ impl TaskCache {
         })
     }
 
-    /// The file, from the cache or from a primary server.
-    pub(crate) async fn get(&self, spec: &FileSpec) -> Result<CachedFile, FetchError> {
+    /// The file, from the cache, from one of the servers that the requester named, or from a primary server.
+    pub(crate) async fn get(
+        &self,
+        spec: &FileSpec,
+        file_servers: &[String],
+    ) -> Result<CachedFile, FetchError> {
         let directory = self.directory.join(spec.sha256.to_string());
         let path = directory.join(spec.filename.file_name());
         let lock = self.lock_of(&path);
@@ -71,7 +75,9 @@ impl TaskCache {
             path: directory.clone(),
             source,
         })?;
-        self.downloader.fetch(spec, &directory).await?;
+        self.downloader
+            .fetch(spec, file_servers, &directory)
+            .await?;
         Ok(cached)
     }
 

@@ -29,6 +29,8 @@ pub(super) struct Execution<'a> {
     pub(super) shared: &'a Shared,
     pub(super) turn: &'a mut Turn,
     pub(super) entry: &'a Entry,
+    /// Servers that have the files, by the word of the requester.
+    pub(super) file_servers: &'a [String],
 }
 
 impl Execution<'_> {
@@ -96,7 +98,8 @@ impl Execution<'_> {
     }
 
     async fn fetch(&self, file: &PlannedFile) -> Result<LaidOutFile, FetchError> {
-        let CachedFile { path, sha256 } = self.shared.cache.get(&file.spec).await?;
+        let CachedFile { path, sha256 } =
+            self.shared.cache.get(&file.spec, self.file_servers).await?;
         Ok(LaidOutFile {
             source: path.to_string_lossy().into_owned(),
             sha256,
@@ -188,7 +191,7 @@ impl Execution<'_> {
                     let fetched = tokio::select! {
                         biased;
                         () = stop_wanted(stops) => return self.cancelled().await,
-                        fetched = self.shared.cache.get(spec) => fetched,
+                        fetched = self.shared.cache.get(spec, self.file_servers) => fetched,
                     };
                     match fetched {
                         Ok(cached) => Some(cached),

@@ -164,6 +164,7 @@ impl Engine {
             cancel: true,
             facts: true,
             extended_requests: true,
+            file_servers: true,
             spool_id: self.spool_id(),
         }
     }

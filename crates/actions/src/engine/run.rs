@@ -26,6 +26,7 @@ pub(super) async fn blocking(shared: Arc<Shared>, mut turn: Turn, asker: Asker, 
     let id = request.transaction_id.clone();
     let label = label(&request.module, &request.action, &id, true);
     let carriage = Carriage::of(request.extended == Some(true));
+    let file_servers = request.file_servers.clone();
     let work = match plan(&shared, request).await {
         Ok(work) => work,
         Err(refusal) => {
@@ -48,6 +49,7 @@ pub(super) async fn blocking(shared: Arc<Shared>, mut turn: Turn, asker: Asker, 
         shared: &shared,
         turn: &mut turn,
         entry: &entry,
+        file_servers: &file_servers,
     }
     .perform(work)
     .await;
@@ -78,6 +80,7 @@ pub(super) async fn non_blocking(
     let id = request.transaction_id.clone();
     let label = label(&request.module, &request.action, &id, false);
     let mut record = new_record(&asker, &request);
+    let file_servers = request.file_servers.clone();
     let work = match plan(&shared, request).await {
         Ok(work) => work,
         Err(refusal) => {
@@ -110,6 +113,7 @@ pub(super) async fn non_blocking(
         shared: &shared,
         turn: &mut turn,
         entry: &entry,
+        file_servers: &file_servers,
     }
     .perform(work)
     .await;

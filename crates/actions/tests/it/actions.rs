@@ -134,6 +134,7 @@ async fn a_stock_controller_gets_the_whole_output_or_an_error_and_never_a_part()
     let node = Node::start_with(|config, _| config.max_message_bytes = 21_000_000).await;
     let stock = |module: &str, action: &str, params: Value| Request {
         extended: None,
+        file_servers: Vec::new(),
         ..request(module, action, &params, Some(true))
     };
     let print = |bytes: u32| {

@@ -244,3 +244,70 @@ async fn files_directories_and_links_are_put_in_place() {
     site.node.blocking("file", "download", &relative);
     assert!(site.node.broker.error().await.contains("no absolute path"));
 }
+
+/// A request that names servers of its files.
+fn asking(node: &Node, servers: &[String], params: &Value) {
+    let mut request = request("task", "run", params, None);
+    request.file_servers = servers.to_vec();
+    node.handle(Body::BlockingRequest(request));
+}
+
+#[tokio::test]
+async fn the_server_that_a_request_names_comes_before_those_of_the_configuration() {
+    let directory = tempfile::tempdir().unwrap();
+    let certificates = Certificates::make(directory.path());
+    let named = Primary::start(certificates.server.clone(), &[Answer::ok(TASK)]).await;
+    let lacks = [Answer::status("HTTP/1.1 404 Not Found")];
+    let puppetserver = Primary::start(certificates.server, &lacks).await;
+    for primary_uris in [vec![puppetserver.uri()], Vec::new()] {
+        let agent = certificates.agent.clone();
+        let node = Node::start_with(|config, _| {
+            config.downloads.tls = Some(agent);
+            config.downloads.primary_uris = primary_uris;
+        })
+        .await;
+        asking(&node, &[named.uri()], &task(TASK));
+        assert_eq!(node.broker.result().await.exitcode, 0);
+        // As agents are told that know no such member, which a broker between hides.
+        let mut params = task(b"another");
+        params["files"][0]["sha256"] = json!(sha256(TASK));
+        let authority = named.uri().replacen("https://", "@", 1);
+        params["files"][0]["filename"] = json!("other.sh");
+        params["files"][0]["uri"]["path"] = json!(format!("{authority}/x/y"));
+        node.blocking("task", "run", &params);
+        assert_eq!(node.broker.result().await.exitcode, 0);
+    }
+    assert_eq!(puppetserver.requests(), Vec::<String>::new());
+    assert_eq!(named.requests().len(), 4);
+    assert_eq!(
+        named.requests()[1],
+        "GET /x/y?environment=production HTTP/1.1"
+    );
+}
+
+#[tokio::test]
+async fn a_failed_download_names_every_address_and_what_to_change() {
+    let directory = tempfile::tempdir().unwrap();
+    let certificates = Certificates::make(directory.path());
+    let lacks = [Answer::status("HTTP/1.1 404 Not Found")];
+    let own = Primary::start(certificates.server.clone(), &lacks).await;
+    let refuses = [Answer::status("HTTP/1.1 403 Forbidden")];
+    let named = Primary::start(certificates.server, &refuses).await;
+    let uri = own.uri();
+    let node = Node::start_with(|config, _| {
+        config.downloads.tls = Some(certificates.agent);
+        config.downloads.primary_uris = vec![uri];
+    })
+    .await;
+    node.blocking("task", "run", &task(TASK));
+    let error = node.broker.error().await;
+    for part in [&own.uri(), "404 Not Found", "`primary-uris`"] {
+        assert!(error.contains(part), "{error}");
+    }
+    asking(&node, &[named.uri()], &task(TASK));
+    let error = node.broker.error().await;
+    for part in [&own.uri(), &named.uri(), "404 Not Found", "403 Forbidden"] {
+        assert!(error.contains(part), "{error}");
+    }
+    assert!(!error.contains("`primary-uris`"), "{error}");
+}

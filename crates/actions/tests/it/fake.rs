@@ -217,6 +217,7 @@ pub(super) fn request(
         params: serde_json::value::to_raw_value(params).unwrap(),
         notify_outcome,
         extended: Some(true),
+        file_servers: Vec::new(),
     }
 }
 

@@ -61,6 +61,7 @@ async fn a_blocking_request_of_our_module_cancels_too() {
             params: pxp::action::encode(&params),
             notify_outcome: None,
             extended: None,
+            file_servers: Vec::new(),
         }));
         let answer = loop {
             match node.broker.next().await {

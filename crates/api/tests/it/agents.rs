@@ -72,6 +72,7 @@ impl Agents {
             cancel: true,
             facts: false,
             extended_requests: false,
+            file_servers: false,
             spool_id: None,
         };
         self.port()

@@ -4,6 +4,7 @@
 //! whose mark is durable; whether the fabric took it, the run learns; and nothing about a run
 //! (query, credit, cancel) is sent before its request is handed over, since it might overtake it.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use fabric::SendError;
@@ -19,6 +20,7 @@ use super::book::{Phase, Run};
 use super::outgoing::{HandedOver, Outgoing};
 use super::state::Engine;
 use crate::defaults::SENDS;
+use crate::file_server::FileServer;
 use crate::flight::Flight;
 use crate::keys::RunKey;
 use crate::metrics::count;
@@ -147,20 +149,26 @@ impl Engine {
             self.give_up(key, &Verdict::Unreadable);
             return None;
         };
-        let (module, name, params) = match action.task.as_deref().filter(|_| run.as_task) {
+        let task = action.task.as_deref().filter(|_| run.as_task);
+        let (module, name, params) = match task {
             Some(task) => ("task", "run", &*task.params),
             None => (&*action.module, &*action.action, &*action.params),
+        };
+        let made = match task {
+            Some(_) => &action.stock.task,
+            None => &action.stock.action,
         };
         let body = Body::NonBlockingRequest(Request {
             transaction_id: run.transaction.clone(),
             module: module.to_owned(),
             action: name.to_owned(),
             params: match run.via {
-                Via::Agent => RawValue::to_owned(params),
+                Via::Agent => RawValue::to_owned(self.params_for(run, params, made)),
                 Via::Ssh => action.over_ssh.told(&run.certname, params),
             },
             notify_outcome: Some(true),
             extended: self.takes_extended(run),
+            file_servers: self.file_servers_for(run),
         });
         let presence = self.presence_of(run);
         let message = self.message_about(run, body);
@@ -183,6 +191,29 @@ impl Engine {
         capabilities.extended_requests.then_some(true)
     }
 
+    /// The servers of files, for an agent that takes the member `file_servers`.
+    fn file_servers_for(&self, run: &Run) -> Vec<String> {
+        let capabilities = self.presence_of(run).and_then(|it| it.capabilities);
+        let takes = capabilities.is_some_and(|known| known.file_servers);
+        let server = self.parts.file_server.as_ref().filter(|_| takes);
+        server.map(FileServer::url).into_iter().collect()
+    }
+
+    /// The parameters for the agent of a run; one that announces nothing is a stock agent.
+    fn params_for<'p>(
+        &self,
+        run: &Run,
+        params: &'p RawValue,
+        made: &'p OnceLock<Box<RawValue>>,
+    ) -> &'p RawValue {
+        let presence = self.presence_of(run);
+        let is_stock = presence.is_some_and(|it| it.capabilities.is_none());
+        match self.parts.file_server.as_ref().filter(|_| is_stock) {
+            Some(server) => server.for_stock(params, made),
+            None => params,
+        }
+    }
+
     /// Asks the agent how a run goes.
     pub(super) fn query(&mut self, key: RunKey) -> Option<Outgoing> {
         if !self.book.flying(key)?.handed_over {
@@ -200,6 +231,7 @@ impl Engine {
             params: action::encode(&params),
             notify_outcome: None,
             extended: self.takes_extended(run),
+            file_servers: Vec::new(),
         });
         let message = self.message_about(run, body);
         self.book.asked_as(key, query);
@@ -235,6 +267,7 @@ impl Engine {
             params: action::encode(&params),
             notify_outcome: None,
             extended: None,
+            file_servers: Vec::new(),
         });
         let message = self.message_about(run, body);
         self.book.flying(key)?.cancel = Some(id);

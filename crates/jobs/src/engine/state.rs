@@ -28,6 +28,7 @@ use super::outgoing::HandedOver;
 use super::parked::Parked;
 use crate::ask::Asks;
 use crate::clock::Clock;
+use crate::file_server::FileServer;
 use crate::flight::Patience;
 use crate::keys::{JobKey, RunKey};
 use crate::live::Taken;
@@ -52,6 +53,7 @@ pub(crate) struct Parts {
     pub(crate) global_concurrent_compiles: usize,
     pub(crate) resolve: Arc<dyn Resolve>,
     pub(crate) console_url: Option<String>,
+    pub(crate) file_server: Option<FileServer>,
     pub(crate) reconnect_grace: Duration,
     pub(crate) away_grace: Duration,
     pub(crate) tick: Duration,

@@ -14,6 +14,7 @@ mod doubt;
 mod durations;
 mod enforced;
 mod faults;
+mod file_servers;
 mod fleet;
 mod happy;
 mod live;

@@ -75,6 +75,7 @@ struct Inner {
     requests: Mutex<Vec<(Certname, TransactionId)>>,
     seen_params: Mutex<Vec<TaskParams>>,
     seen_actions: Mutex<Vec<(String, Value)>>,
+    seen_file_servers: Mutex<Vec<String>>,
     seen_puppet: Mutex<Vec<Value>>,
     running: AtomicUsize,
     most_running: AtomicUsize,
@@ -129,6 +130,7 @@ impl Sim {
             requests: Mutex::default(),
             seen_params: Mutex::default(),
             seen_actions: Mutex::default(),
+            seen_file_servers: Mutex::default(),
             seen_puppet: Mutex::default(),
             running: AtomicUsize::new(0),
             most_running: AtomicUsize::new(0),
@@ -264,6 +266,11 @@ impl Sim {
     /// `MODULE ACTION` and parameters of all that agents took.
     pub(crate) fn seen_actions(&self) -> Vec<(String, Value)> {
         lock(&self.inner.seen_actions).clone()
+    }
+
+    /// The servers of files that agents were told, one after the other.
+    pub(crate) fn seen_file_servers(&self) -> Vec<String> {
+        lock(&self.inner.seen_file_servers).clone()
     }
 
     /// The parameters of every Puppet run that an agent got.
@@ -440,6 +447,7 @@ impl Inner {
         let params: Value = serde_json::from_str(request.params.get()).unwrap();
         let what = format!("{} {}", request.module, request.action);
         lock(&self.seen_actions).push((what.clone(), params));
+        lock(&self.seen_file_servers).extend(request.file_servers.iter().cloned());
         if puppet {
             lock(&self.seen_puppet).push(action::decode(&request.params).unwrap());
         } else if what == "task run" {
@@ -674,6 +682,7 @@ impl Agent {
             cancel: true,
             facts: false,
             extended_requests: true,
+            file_servers: true,
             spool_id: Some(self.spool_id),
         })
     }

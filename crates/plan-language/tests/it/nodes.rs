@@ -64,6 +64,7 @@ impl Nodes {
                 cancel: false,
                 facts: false,
                 extended_requests: false,
+                file_servers: false,
                 spool_id: None,
             };
             port.connected(name.parse().unwrap(), Some(Arc::new(capabilities)));

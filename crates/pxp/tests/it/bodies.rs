@@ -208,6 +208,7 @@ fn a_kind_of_request_writes_what_its_schema_wants() {
         params: raw("{}"),
         notify_outcome,
         extended: None,
+        file_servers: Vec::new(),
     };
     let blocking = Body::BlockingRequest(request(Some(true)));
     assert!(Body::decode(blocking.message_type(), Some(&blocking.encode())).is_ok());

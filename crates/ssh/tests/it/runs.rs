@@ -206,6 +206,7 @@ async fn a_run_is_asked_about_and_never_run_twice() {
         params: pxp::action::encode(&again),
         notify_outcome: Some(true),
         extended: None,
+        file_servers: Vec::new(),
     });
     world.send(&crate::world::certname(), body).await;
     world.runner.idle().await;

@@ -143,6 +143,7 @@ impl World {
             params: action::encode(&params),
             notify_outcome: Some(true),
             extended: None,
+            file_servers: Vec::new(),
         });
         self.send(certname, body).await;
         transaction_id
@@ -222,6 +223,7 @@ impl World {
             params: action::encode(&json!({"transaction_id": transaction})),
             notify_outcome: None,
             extended: None,
+            file_servers: Vec::new(),
         });
         self.send(&certname(), body).await;
         loop {

@@ -109,6 +109,7 @@ impl SimulatedAgent {
             cancel: false,
             facts: false,
             extended_requests: false,
+            file_servers: false,
             spool_id: Some(self.spool_id),
         }
         .to_string();

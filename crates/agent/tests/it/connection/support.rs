@@ -359,6 +359,7 @@ pub(super) fn capabilities() -> pxp::Capabilities {
         cancel: true,
         facts: false,
         extended_requests: false,
+        file_servers: false,
         spool_id: None,
     }
 }

@@ -16,6 +16,7 @@ const FLOORS: &[(u8, &[&str])] = &[
         &[
             "admission",
             "error-causes",
+            "file-access",
             "decode-errors",
             "doctor",
             "eyaml",

@@ -42,9 +42,10 @@ pub(crate) async fn read<T: Send + 'static>(
 pub(crate) fn refusal(error: CodeError) -> Failure {
     let text = error.to_string();
     match &error {
-        CodeError::UnknownEnvironment { environment, .. } => {
-            // The message of the error has a path of the server.
-            let msg = format!("there is no environment `{environment}`");
+        CodeError::UnknownEnvironment { environment, path } => {
+            // The one path of the server that is told: without it a mistake in `code.codedir` looks like one in the name.
+            let searched = path.parent().unwrap_or(path).display();
+            let msg = format!("there is no environment `{environment}` in {searched}");
             let unknown = ApiError::new(kinds::UNKNOWN_ENVIRONMENT, msg);
             unknown
                 .with("environment", json!(environment.as_str()))

@@ -1,7 +1,7 @@
 //! Near matches in refusals of unknown environments, tasks and plans. Main function: [`with_near_names`].
 //!
 //! The invariant: only names that the caller may list anyway are told (public tasks and plans, names of
-//! environments), and never a path of the server's disk.
+//! environments), and no path of the server's disk but that of the environments.
 
 use std::sync::Arc;
 

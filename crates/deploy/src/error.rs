@@ -12,7 +12,10 @@ use crate::{EnvironmentName, Mount, PlanName};
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum CodeError {
     /// No such directory.
-    #[error("there is no environment `{environment}`: {} does not exist", path.display())]
+    #[error(
+        "there is no environment `{environment}`: {} does not exist; `code.codedir` of the server says where \
+         environments are", path.display()
+    )]
     UnknownEnvironment {
         /// Which.
         environment: EnvironmentName,

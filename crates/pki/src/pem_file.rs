@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
+use file_access::{Denial, FileUse};
 use rustls_pki_types::pem::{self, PemObject};
 use rustls_pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer};
 
@@ -18,6 +19,12 @@ pub enum PemFileError {
         #[source]
         source: io::Error,
     },
+    #[error(
+        "cannot read {path}: {denial}; make a copy that {user} may read, for example with \
+         `install -o {user} -m 0400 {path} DIRECTORY`, and name that",
+        user = denial.user
+    )]
+    Denied { path: PathBuf, denial: Box<Denial> },
     #[error("{path} is larger than {limit} bytes")]
     TooLarge { path: PathBuf, limit: u64 },
     #[error("{path} is not valid PEM: {what}")]
@@ -30,9 +37,19 @@ pub enum PemFileError {
 
 /// The whole file, bounded.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, PemFileError> {
-    let failed = |source| PemFileError::Read {
-        path: path.to_owned(),
-        source,
+    let failed = |source: io::Error| {
+        let path = path.to_owned();
+        let is_denied = source.kind() == io::ErrorKind::PermissionDenied;
+        let denial = is_denied
+            .then(|| Denial::find(&path, FileUse::Read))
+            .flatten();
+        match denial {
+            Some(denial) => PemFileError::Denied {
+                path,
+                denial: Box::new(denial),
+            },
+            None => PemFileError::Read { path, source },
+        }
     };
     let mut bytes = Vec::new();
     let file = File::open(path).map_err(failed)?;

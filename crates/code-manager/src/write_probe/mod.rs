@@ -79,6 +79,10 @@ impl WriteProbe {
     /// Files are written in each part of the directory, and linked from the contents into the versions.
     fn probe_building(&self) -> Result<(), WriteObstacle> {
         let parts = ["content", "versions", "repositories"].map(|part| self.directory.join(part));
+        // Where the whole of it is missing, the whole of it is what must be made.
+        if nearest(&self.directory) != self.directory {
+            return probe_in(&self.directory, write_file);
+        }
         for part in &parts {
             probe_in(part, write_file)?;
         }

@@ -4,9 +4,9 @@
 
 use std::fs::{self, Metadata};
 use std::io;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use file_access::{Denial, FileUse};
 use rustix::io::Errno;
 
 use super::mounts::Mounts;
@@ -92,7 +92,7 @@ impl WriteObstacle {
     }
 
     fn denied(wanted: &Path, at: &Path, own: &OwnProcess) -> Self {
-        let Some((path, metadata)) = unreachable(at) else {
+        let Some(denial) = Denial::find(at, FileUse::WriteDirectory) else {
             let remedy = format!(
                 "look whether it is immutable (`lsattr -d {}`), and whether a security module denies it (`dmesg`)",
                 at.display()
@@ -100,20 +100,20 @@ impl WriteObstacle {
             let cause = format!("{} may not write there", own.user);
             return Self::of(at, cause, remedy);
         };
-        let owner = user_name(metadata.uid());
-        let (gid, mode) = (metadata.gid(), metadata.mode() & 0o7777);
+        let Denial {
+            path,
+            owner,
+            group,
+            mode,
+            user,
+        } = &denial;
         let cause = format!(
-            "belongs to {owner} and group {} with mode {mode:04o}, and this server runs as {}",
-            group_name(gid),
-            own.user
+            "belongs to {owner} and group {group} with mode {mode:04o}, and this server runs as {user}"
         );
         let shown = path.display();
         let remedy = match (path == wanted, path == at) {
-            (true, _) => format!("type `chown -R {}: {shown}`", own.user),
-            (false, true) => {
-                let wanted = wanted.display();
-                format!("type `install -d -o {} {wanted}`", own.user)
-            }
+            (true, _) => format!("type `chown -R {user}: {shown}`"),
+            (false, true) => format!("type `install -d -o {user} {}`", wanted.display()),
             (false, false) => format!("let others reach what is below it: `chmod o+x {shown}`"),
         };
         Self::of(path, cause, remedy)
@@ -206,29 +206,13 @@ fn missing(wanted: &Path, at: &Path, own: &OwnProcess) -> String {
     }
 }
 
-/// The first directory on the way that keeps this process from writing, with its owner and mode.
-fn unreachable(at: &Path) -> Option<(&Path, Metadata)> {
-    use rustix::fs::{Access, AtFlags, CWD, accessat};
-    let above: Vec<&Path> = at.ancestors().collect();
-    for path in above.into_iter().rev() {
-        let access = match path == at {
-            true => Access::WRITE_OK | Access::EXEC_OK,
-            false => Access::EXEC_OK,
-        };
-        if accessat(CWD, path, access, AtFlags::EACCESS).is_err() {
-            return Some((path, fs::metadata(path).ok()?));
-        }
-    }
-    None
-}
-
 // === impl OwnProcess ===
 
 impl OwnProcess {
     fn current() -> Self {
         let cgroup = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         Self {
-            user: user_name(rustix::process::geteuid().as_raw()),
+            user: file_access::own_user(),
             unit: unit_of(&cgroup),
         }
     }
@@ -238,26 +222,6 @@ impl OwnProcess {
 fn unit_of(cgroup: &str) -> Option<String> {
     let last = cgroup.lines().last()?.rsplit(['/', ':']).next()?;
     Some(last.strip_suffix(".service")?.to_owned())
-}
-
-fn user_name(uid: u32) -> String {
-    name_in("/etc/passwd", uid)
-}
-
-fn group_name(gid: u32) -> String {
-    name_in("/etc/group", gid)
-}
-
-/// The name of an id in one of the system's tables; the number where it is not there.
-fn name_in(table: &str, id: u32) -> String {
-    let text = fs::read_to_string(table).unwrap_or_default();
-    let number = id.to_string();
-    let found = text.lines().find_map(|line| {
-        let mut fields = line.split(':');
-        let name = fields.next()?;
-        (fields.nth(1)? == number).then(|| name.to_owned())
-    });
-    found.unwrap_or(number)
 }
 
 #[cfg(test)]
@@ -318,11 +282,5 @@ mod tests {
         assert_eq!(unit("0::/user.slice/user-0.slice/session-1.scope\n"), None);
         assert_eq!(unit("0::/\n"), None);
         assert_eq!(unit(""), None);
-    }
-
-    #[test]
-    fn ids_without_a_name_are_numbers() {
-        assert_eq!(user_name(0), "root");
-        assert_eq!(group_name(4_000_000_000), "4000000000");
     }
 }

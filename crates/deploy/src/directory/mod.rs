@@ -158,14 +158,17 @@ impl Code for EnvironmentDir {
 
     fn version(&self, environment: &EnvironmentName) -> Result<Arc<dyn CodeVersion>, CodeError> {
         let directory = self.live(environment);
-        if !directory.is_dir() {
-            let environment = environment.clone();
-            return Err(CodeError::UnknownEnvironment {
-                environment,
+        match fs::metadata(&directory) {
+            Ok(found) if found.is_dir() => self.open(environment, directory),
+            // One that is there and must not be reached is no mistake in its name.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                Err(CodeError::io(directory, error))
+            }
+            _ => Err(CodeError::UnknownEnvironment {
+                environment: environment.clone(),
                 path: directory,
-            });
+            }),
         }
-        self.open(environment, directory)
     }
 
     fn version_of(

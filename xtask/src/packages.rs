@@ -156,6 +156,11 @@ pub(crate) const FOR_FULL_TESTS: &[Needed] = &[
         package: "binutils",
         beside: "",
     },
+    Needed {
+        program: "curl",
+        package: "curl",
+        beside: "",
+    },
 ];
 
 /// What deployments are measured beside.

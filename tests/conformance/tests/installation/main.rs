@@ -4,5 +4,7 @@
 //! blocks. Where machines cannot be booted, the tests are skipped with the reason.
 #![cfg(test)]
 
+mod beside_puppetserver;
+mod code;
 mod getting_started;
 mod site;

@@ -36,6 +36,7 @@ for unit in systemd-udevd systemd-networkd systemd-timesyncd systemd-resolved sy
 done
 ln -sf /lib/systemd/system/multi-user.target etc/systemd/system/default.target
 # What an installation on this host may have left.
+rm -rf etc/puppet/puppetserver/ca var/lib/puppet/ssl
 rm -rf etc/tutti etc/puppetlabs/pxp-agent etc/puppetlabs/puppet/ssl etc/puppetlabs/code var/lib/tutti opt/puppetlabs/tutti
 
 exec chroot . env -i container=machine \

@@ -9,6 +9,7 @@ mod control;
 mod gone;
 mod modules;
 mod named;
+mod replaced;
 mod restore;
 mod room;
 mod verified;

@@ -45,5 +45,15 @@ pub const PLAN_BYTES: u64 = 1 << 20;
 /// is seen has some 100 KB, generated data some MB.
 pub const SOURCE_BYTES: u64 = 16 << 20;
 
+/// Functions in Ruby that one note names; the others are counted.
+pub const REPLACED_FUNCTIONS_SHOWN: usize = 20;
+
+/// Directories of functions in Ruby inside each other; those of modules are two deep.
+pub const RUBY_FUNCTION_DEPTH: usize = 8;
+
+/// Functions in Ruby that are told of one environment; all that are built in are some 250, and several modules may
+/// have one of the same name.
+pub const RUBY_FUNCTIONS_MAX: usize = 1_000;
+
 /// Plans of one module; the largest module that is seen has some 60.
 pub const PLANS_PER_MODULE: usize = 2_000;

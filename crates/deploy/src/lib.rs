@@ -16,6 +16,7 @@ mod error;
 mod hash;
 mod mount;
 mod plan;
+mod replaced;
 
 pub use blobs::{Blob, BlobError, Blobs};
 pub use code::{Code, CodeFile, CodeVersion, Entry, Module, Source, Task, TaskFile, TaskSummary};
@@ -28,3 +29,4 @@ pub use plan::{
     PlanSummary, YamlAction, YamlParameter, YamlPlan, YamlStep, code_of,
 };
 pub use pxp::action::{FilePath, Sha256};
+pub use replaced::{ReplacedFunction, replaced_functions, replaced_functions_note};

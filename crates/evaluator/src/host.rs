@@ -36,6 +36,13 @@ pub trait Host {
         false
     }
 
+    /// A function of the host is about to be called that is no module's function in Puppet; the place is that of the
+    /// call.
+    fn calls(&self, name: &str, place: &dyn Fn() -> Place) -> Eval<()> {
+        let _ = (name, place);
+        Ok(())
+    }
+
     /// Carries out a form of a function of the host that is [`Run::Host`](crate::function::Run::Host).
     fn run(&self, name: &'static str, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
         let _ = (evaluator, call);

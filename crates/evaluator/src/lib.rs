@@ -50,6 +50,7 @@ pub use host::{
     ApplyBlock, CatalogExpression, CodeError, CodeFile, CodeSource, Host, Level, Module, Owner,
 };
 pub use iteration::elements;
+pub use live::BranchBytes;
 pub use mersenne::Random;
 pub use parse::Parsed;
 pub use unknown::Unknowns;

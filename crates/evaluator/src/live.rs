@@ -4,12 +4,14 @@
 //! charged since it began, and is not held by its result, is given back. Iterations that drop what a block gave, and
 //! bodies between two statements, do the same. The rule that must hold: what is given back cannot be reached any
 //! more. So nothing is given back if the region ended with an error, if its result holds something that cannot be
-//! looked into, if a branch that keeps the variables was started in it, or while a template is written; and what the
-//! host was given counts as held until the evaluation ends.
+//! looked into, as long as a branch that was started in it keeps the variables, or while a template is written; and
+//! what the host was given counts as held until the evaluation ends. What a branch still holds when it has ended
+//! belongs to the region that waits for it ([`BranchBytes`]).
 //!
 //! What is looked at is never more than what was charged, and takes steps.
 
 use std::cell::Cell;
+use std::rc::{Rc, Weak};
 
 use pcore::Value;
 
@@ -25,8 +27,31 @@ pub(crate) struct Region {
     charged: Cell<u64>,
     /// Bytes of the values that the host was given.
     pinned: Cell<u64>,
-    /// Something keeps the variables after the call.
-    is_kept: Cell<bool>,
+    /// What keeps the variables after the call.
+    kept: Cell<Kept>,
+}
+
+/// How long variables may be held by something else than the evaluation of their region.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kept {
+    #[default]
+    No,
+    WhileBranchesRun,
+    Always,
+}
+
+/// A branch, which may hold the variables of the place where it was started. It lives as long as the branch, and
+/// those that were started in it, since they hold the same variables.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    _outer: Option<Rc<Keeper>>,
+}
+
+/// What a branch has taken of the budget and not given back when it has ended.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct BranchBytes {
+    charged: u64,
+    pinned: u64,
 }
 
 /// A loop, or the statements of a body, in which most of what was charged is free again after each turn.
@@ -47,7 +72,7 @@ impl Region {
         Self {
             charged: Cell::new(self.charged.take()),
             pinned: Cell::new(self.pinned.take()),
-            is_kept: Cell::new(self.is_kept.take()),
+            kept: Cell::new(self.kept.take()),
         }
     }
 }
@@ -74,8 +99,8 @@ impl Evaluator<'_> {
             .charge(around.charged.get() + inner.charged.get());
         self.region.pinned.set(pinned);
         self.region
-            .is_kept
-            .set(around.is_kept.get() || inner.is_kept.get());
+            .kept
+            .set(around.kept.get().max(inner.kept.get()));
         result
     }
 
@@ -97,7 +122,7 @@ impl Evaluator<'_> {
     ) -> Eval<u64> {
         let region = &self.region;
         let charged = region.charged.get() - charged_before;
-        if charged == 0 || region.is_kept.get() || !self.rendered.is_empty() {
+        if charged == 0 || self.are_variables_kept() || !self.rendered.is_empty() {
             return Ok(charged);
         }
         let Some(held) = held(charged) else {
@@ -119,15 +144,64 @@ impl Evaluator<'_> {
                 let pinned = self.region.pinned.get();
                 self.region.pinned.set(pinned.saturating_add(held.bytes));
             }
-            None => self.keep_variables(),
+            None => self.region.kept.set(Kept::Always),
         }
     }
 
-    /// Something may keep the variables of this region, and of those around it.
-    pub(crate) fn keep_variables(&self) {
-        self.region.is_kept.set(true);
+    /// For a branch that is started here: it may keep the variables of this region, and of those around it.
+    pub(crate) fn keeper(&self) -> Rc<Keeper> {
+        let keeper = Rc::new(Keeper {
+            _outer: self.keeper.clone(),
+        });
+        let kept = self.region.kept.get().max(Kept::WhileBranchesRun);
+        self.region.kept.set(kept);
+        self.branches.borrow_mut().push(Rc::downgrade(&keeper));
+        keeper
+    }
+
+    #[inline]
+    fn are_variables_kept(&self) -> bool {
+        match self.region.kept.get() {
+            Kept::No => false,
+            Kept::Always => true,
+            Kept::WhileBranchesRun => {
+                let runs = self.has_branches();
+                if !runs {
+                    self.region.kept.set(Kept::No);
+                }
+                runs
+            }
+        }
+    }
+
+    /// Whether a branch that was started on this stack goes on. Those that have ended are forgotten.
+    fn has_branches(&self) -> bool {
+        let mut branches = self.branches.borrow_mut();
+        while branches.last().is_some_and(|it| it.strong_count() == 0) {
+            branches.pop();
+        }
+        !branches.is_empty()
+    }
+
+    /// What the evaluation of a branch, which this one was, leaves behind.
+    #[must_use]
+    pub fn left_bytes(&self) -> BranchBytes {
+        BranchBytes {
+            charged: self.region.charged.get(),
+            pinned: self.region.pinned.get(),
+        }
+    }
+
+    /// What a branch left, of which this evaluation has the result now.
+    pub fn take_over(&self, left: BranchBytes) {
+        self.region.charge(left.charged);
+        let pinned = self.region.pinned.get().saturating_add(left.pinned);
+        self.region.pinned.set(pinned);
     }
 }
+
+/// The branches that an evaluation started, as long as they go on.
+pub(crate) type Branches = std::cell::RefCell<Vec<Weak<Keeper>>>;
 
 impl Sweep {
     /// After a turn of which nothing is held.
@@ -164,7 +238,8 @@ impl Sweep {
         held: impl FnOnce(u64) -> Option<Held>,
     ) -> Eval<()> {
         let charged = evaluator.region.charged.get() - self.charged_before;
-        if charged > 2 * self.held + UNSWEPT_BYTES_MAX {
+        // What a branch keeps is looked at when the branch has ended.
+        if charged > 2 * self.held + UNSWEPT_BYTES_MAX && !evaluator.are_variables_kept() {
             self.held = evaluator.settle(self.charged_before, self.pinned_before, held)?;
         }
         Ok(())

@@ -160,6 +160,16 @@ impl Host for PlanHost<'_> {
         name.contains("::") && stdlib::function(name).is_some()
     }
 
+    fn calls(&self, name: &str, place: &dyn Fn() -> Place) -> Eval<()> {
+        let Some(words) = self.run.launch.replaced_functions.get(name) else {
+            return Ok(());
+        };
+        match self.run.told_replaced.borrow_mut().insert(name.to_owned()) {
+            true => functions::log(self, "warn", words, &place()),
+            false => Ok(()),
+        }
+    }
+
     fn run(&self, name: &'static str, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
         match functions::find(name) {
             Some(found) => match &self.preview {

@@ -4,7 +4,7 @@
 //! same when the plan is evaluated again.
 
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -41,6 +41,8 @@ pub(crate) struct Run {
     pub(crate) unwrapped: UnwrappedSecrets,
     /// Plans that began so far, this one and those that it ran.
     begun: Cell<u64>,
+    /// Functions of which it was said that they are not the environment's.
+    pub(crate) told_replaced: RefCell<BTreeSet<String>>,
     /// What a preview has counted.
     pub(crate) tally: Tally,
 }
@@ -94,6 +96,7 @@ impl Run {
             lookup: OnceCell::new(),
             unwrapped: UnwrappedSecrets::default(),
             begun: Cell::new(0),
+            told_replaced: RefCell::default(),
             tally: Tally::default(),
         }
     }

@@ -3,7 +3,7 @@
 //!
 //! The rule: it is kept sealed, since parameters may be secret; what is shown of it has no secrets.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,6 +46,10 @@ pub struct Launch {
     /// the plan takes the same names for groups when it is evaluated again.
     #[serde(default)]
     pub node_groups: BTreeSet<String>,
+    /// Functions of the environment that the plan does not call, with what is said of them when it calls the built-in
+    /// ones of their names. Kept for the same reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub replaced_functions: BTreeMap<String, String>,
     /// Questions are answered by their defaults, and fail without one: no person is there to answer.
     #[serde(default)]
     pub is_unattended: bool,

@@ -14,6 +14,8 @@ mod functions;
 mod old;
 mod registry;
 mod ruby;
+mod ruby_functions;
 
 pub use aliases::{named_type, type_alias, type_alias_names};
 pub use registry::{function, function_names};
+pub use ruby_functions::{RUBY_FUNCTION_DIRECTORIES, replaces};

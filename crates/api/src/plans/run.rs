@@ -122,6 +122,7 @@ struct Wanted {
     name: deploy::PlanName,
     environment: EnvironmentCode,
     metadata: PlanMetadata,
+    replaced_functions: BTreeMap<String, String>,
 }
 
 /// Who may not run a plan does not learn whether it is there.
@@ -134,7 +135,14 @@ async fn wanted(
     let name = plan_name("plan_name", name)?;
     super::demand(api, caller, name.as_str(), environment)?;
     let asked = name.clone();
-    let (environment, plan) = code::read(api, environment, move |code| code.plan(&asked)).await?;
+    let (environment, (plan, replaced)) = code::read(api, environment, move |code| {
+        Ok((code.plan(&asked)?, deploy::replaced_functions(code)?))
+    })
+    .await?;
+    let replaced_functions = replaced
+        .into_iter()
+        .map(|function| (function.name.clone(), function.to_string()))
+        .collect();
     if plan.metadata.private {
         let what = format!("the plan `{name}` is private: only other plans run it");
         return Err(ApiError::invalid("plan_name", what).into());
@@ -143,6 +151,7 @@ async fn wanted(
         name,
         environment,
         metadata: plan.metadata,
+        replaced_functions,
     })
 }
 
@@ -151,6 +160,7 @@ fn launch(caller: &Caller, asked: Asked, code: PlanCode) -> Result<Launch, ApiEr
         name,
         environment,
         metadata,
+        replaced_functions,
     } = asked.plan;
     let sensitive = params::check(&name, &metadata, &asked.params)?;
     let timeout = asked.timeout.filter(|seconds| *seconds > 0);
@@ -174,6 +184,7 @@ fn launch(caller: &Caller, asked: Asked, code: PlanCode) -> Result<Launch, ApiEr
         },
         owner: caller.0.login.clone(),
         owner_id: caller.0.user_id.clone(),
+        replaced_functions,
         ..Launch::default()
     })
 }

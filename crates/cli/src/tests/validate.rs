@@ -190,3 +190,24 @@ fn the_module_is_found_from_inside() {
         assert_eq!(code, 0, "{inside}: {printed}");
     }
 }
+
+#[test]
+fn a_function_in_ruby_that_plans_do_not_get_is_a_warning() {
+    let own = "Puppet::Functions.create_function(:merge) do\nend\n";
+    let directory = directory(&[
+        ("site/lib/puppet/functions/merge.rb", own),
+        ("site/lib/puppet/functions/site/own.rb", own),
+        ("site/lib/facter/merge.rb", own),
+    ]);
+    let (code, printed) = validate(&[directory.path().to_str().expect("UTF-8")]);
+    assert!(
+        printed.contains("warning[REPLACED_FUNCTION]: the function merge"),
+        "{printed}"
+    );
+    assert!(
+        printed.contains("site/lib/puppet/functions/merge.rb:1:1"),
+        "{printed}"
+    );
+    assert!(printed.contains("1 file"), "{printed}");
+    assert_eq!(code.expect("readable"), 0);
+}

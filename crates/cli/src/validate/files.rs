@@ -21,6 +21,8 @@ pub(super) struct Input {
     pub(super) in_plans: bool,
     /// A plan in YAML.
     pub(super) is_yaml: bool,
+    /// The path in its module of a function in Ruby.
+    pub(super) ruby_function: Option<String>,
 }
 
 /// Directories of modules by whose names their files are loaded.
@@ -48,7 +50,12 @@ pub(super) fn inputs(options: &Options) -> Result<Vec<Input>, Failure> {
             found.sort();
             for path in found {
                 let place = Place::of(&path, &mut modules)?;
-                if !has_extension(&path, "yaml") || place.is_yaml_plan(&path) {
+                let is_checked = match () {
+                    () if has_extension(&path, "yaml") => place.is_yaml_plan(&path),
+                    () if has_extension(&path, "rb") => ruby_function(&path).is_some(),
+                    () => true,
+                };
+                if is_checked {
                     inputs.push(file(&path, place)?);
                 }
             }
@@ -77,6 +84,7 @@ fn standard_input(epp: bool) -> Result<Input, Failure> {
         epp,
         in_plans: false,
         is_yaml: false,
+        ruby_function: None,
     })
 }
 
@@ -93,6 +101,7 @@ fn file(path: &Path, place: Place) -> Result<Input, Failure> {
         epp: has_extension(path, "epp"),
         in_plans: place.in_plans,
         is_yaml: has_extension(path, "yaml"),
+        ruby_function: ruby_function(path),
     })
 }
 
@@ -129,6 +138,18 @@ impl Place {
     }
 }
 
+/// The path in its module of a file with a function in Ruby in whose place a built-in one would be called.
+fn ruby_function(path: &Path) -> Option<String> {
+    let full = std::path::absolute(path).ok()?;
+    let text = full.to_str()?;
+    let starts = stdlib::RUBY_FUNCTION_DIRECTORIES
+        .iter()
+        .filter_map(|directory| text.rfind(&format!("/{directory}/")));
+    let below = &text[starts.max()? + 1..];
+    // Files with other names are no functions that are built in.
+    stdlib::replaces(below, b"").map(|_| below.to_owned())
+}
+
 /// Whether the nearest directory above that says what a module's files are is `plans`.
 fn is_in_plans(full: &Path) -> bool {
     let mut above = full.ancestors().skip(1).filter_map(Path::file_name);
@@ -154,7 +175,7 @@ fn collect(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(
         if kind.is_dir() && !hidden {
             collect(&path, depth + 1, found)?;
         } else if !kind.is_dir()
-            && ["pp", "epp", "yaml"]
+            && ["pp", "epp", "yaml", "rb"]
                 .iter()
                 .any(|kind| has_extension(&path, kind))
         {

@@ -7,6 +7,7 @@ mod draw;
 mod files;
 mod json;
 mod module;
+mod ruby_function;
 mod yaml_plan;
 
 use std::path::PathBuf;
@@ -26,7 +27,7 @@ use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, terminal};
 
 Exit codes: 0 nothing is wrong; 1 something is; 2 a file cannot be read.")]
 pub struct Options {
-    /// Files; directories, of which every .pp, .epp and YAML plan is checked; or - for standard input
+    /// Files; directories, of which every .pp, .epp, YAML plan and function in Ruby is checked; or - for standard input
     #[arg(required = true, value_name = "FILE")]
     paths: Vec<PathBuf>,
     /// Whether `plan` and `apply` are keywords; auto: in files of plans
@@ -85,6 +86,7 @@ fn check(options: &Options, input: &files::Input) -> Checked {
     let source = Arc::new(source);
     let found = match fault {
         Some(fault) => vec![fault],
+        None if input.ruby_function.is_some() => ruby_function::mistakes(input),
         None if input.is_yaml => yaml_plan::mistakes(source.text()),
         None => {
             let tasks = match options.tasks {

@@ -180,6 +180,8 @@ async fn finish(
         })
         .chain(built.notes.iter().cloned())
         .collect();
+    let note = tools.deployer.note_of_replaced_functions(&built).await?;
+    performed.outcome.notes.extend(note);
     performed.is_healed = !built.healed.is_empty();
     match work.action.is_dry() {
         true => {

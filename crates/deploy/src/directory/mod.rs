@@ -105,7 +105,8 @@ impl EnvironmentDir {
         places.find_map(|versions| Some(versions.join(&name)).filter(|version| version.is_dir()))
     }
 
-    fn open(
+    /// A version of an environment in this directory, live or not.
+    pub fn open(
         &self,
         environment: &EnvironmentName,
         directory: PathBuf,

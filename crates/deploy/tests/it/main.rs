@@ -9,6 +9,7 @@ mod blobs;
 mod environments;
 mod files;
 mod plans;
+mod replaced;
 mod sources;
 mod tasks;
 mod tree;

@@ -146,7 +146,10 @@ impl Evaluator<'_> {
         if let Some(native) = self.host.function(name) {
             return match self.environments_own(cx, name)? {
                 Some(found) => self.call_found(&found, call),
-                None => native.call(self, call),
+                None => {
+                    self.host.calls(name, &|| cx.unit.place(at))?;
+                    native.call(self, call)
+                }
             };
         }
         let shared = Rc::clone(&self.shared);

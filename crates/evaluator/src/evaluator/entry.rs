@@ -20,7 +20,7 @@ use crate::error::{Eval, EvalError, raise};
 use crate::frame::{Frame, Globals};
 use crate::function;
 use crate::host::Host;
-use crate::live::Region;
+use crate::live::{Branches, Keeper, Region};
 use crate::loader::Loader;
 use crate::matches::Match;
 use crate::mismatch;
@@ -115,6 +115,7 @@ pub struct Seed {
     budget: Budget,
     calls: u32,
     matches: Option<Rc<Match>>,
+    keeper: Option<Rc<Keeper>>,
 }
 
 impl Seed {
@@ -127,6 +128,8 @@ impl Seed {
             stack: Stack::from_here(self.budget.limits().stack_bytes),
             budget: self.budget,
             region: Region::default(),
+            keeper: self.keeper,
+            branches: Branches::default(),
             calls: self.calls,
             matches: self.matches,
             local_types: Vec::new(),
@@ -152,6 +155,7 @@ impl<'h> Evaluator<'h> {
             budget: Budget::new(limits),
             calls: 0,
             matches: None,
+            keeper: None,
         };
         seed.evaluator(host)
     }
@@ -167,12 +171,12 @@ impl Evaluator<'_> {
     /// For a branch that runs on a stack of its own. It has the same variables, code and budget.
     #[must_use]
     pub fn seed(&self) -> Seed {
-        self.keep_variables();
         Seed {
             shared: Rc::clone(&self.shared),
             budget: self.budget.clone(),
             calls: self.calls,
             matches: self.matches.clone(),
+            keeper: Some(self.keeper()),
         }
     }
 

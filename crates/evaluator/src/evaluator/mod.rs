@@ -40,7 +40,7 @@ use crate::code::{Kind, Node, NodeId, Signature, Unit};
 use crate::error::{Eval, EvalError, Unwind};
 use crate::frame::{Frame, Globals};
 use crate::host::{CatalogExpression, Host};
-use crate::live::Region;
+use crate::live::{Branches, Keeper, Region};
 use crate::loader::Loader;
 use crate::matches::Match;
 
@@ -51,6 +51,10 @@ pub struct Evaluator<'h> {
     pub(crate) budget: Budget,
     /// What the call that is being evaluated has taken of it.
     pub(crate) region: Region,
+    /// The branch that this evaluation is, if it is one.
+    pub(crate) keeper: Option<Rc<Keeper>>,
+    /// The branches that it started.
+    pub(crate) branches: Branches,
     pub(crate) stack: Stack,
     /// Calls inside each other.
     pub(crate) calls: u32,

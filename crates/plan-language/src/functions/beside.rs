@@ -3,11 +3,13 @@
 //! The rule that must hold: what runs beside has a stack of its own and shares all else; a plan does not end
 //! before everything that it began beside itself has ended.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 use evaluator::function::{Call, Form, Function, one, optional};
-use evaluator::{Block, Eval, EvalError, Evaluator, Host as _, Place, Seed, Unknowns as _, Unwind};
+use evaluator::{
+    Block, BranchBytes, Eval, EvalError, Evaluator, Host as _, Place, Seed, Unknowns as _, Unwind,
+};
 use pcore::{Hash, Value};
 use plans::{Branch, BranchId, Ended};
 
@@ -78,6 +80,8 @@ struct Beginning {
     /// The place of the call that began it.
     place: Place,
     end: End,
+    /// What it leaves behind of the budget.
+    left: Rc<Cell<BranchBytes>>,
     /// What decided that it begins, and in the end what decided its way.
     decided: Decided,
 }
@@ -98,6 +102,7 @@ impl Beginning {
             arguments,
             place: call.place(),
             end: End::default(),
+            left: Rc::default(),
             decided: Rc::new(RefCell::new(
                 host.preview
                     .as_ref()
@@ -126,6 +131,7 @@ impl Beginning {
         };
         let result = result.and_then(|value| checked(&host, &self.place, value));
         *self.end.borrow_mut() = Some(result);
+        self.left.set(evaluator.left_bytes());
         if let Some(preview) = &host.preview {
             self.decided.replace(preview.decided());
         }
@@ -187,14 +193,17 @@ fn parallelize(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_
     let mut ends = Vec::with_capacity(elements.len());
     let mut branches = Vec::with_capacity(elements.len());
     let mut decided = Vec::with_capacity(elements.len());
+    let mut left = Vec::with_capacity(elements.len());
     for element in elements {
         let beginning = Beginning::of(host, evaluator, &call, vec![element]);
         ends.push(Rc::clone(&beginning.end));
         decided.push(Rc::clone(&beginning.decided));
+        left.push(Rc::clone(&beginning.left));
         branches.push(begin(host, beginning)?);
     }
     host.branch.wait(&branches).map_err(failure::unwind)?;
     decided.iter().for_each(|it| host.decide(&it.borrow()));
+    left.iter().for_each(|it| evaluator.take_over(it.get()));
     let ends = ends.iter().filter_map(|end| end.borrow().clone());
     let given = Ends::of(ends)?.settle()?;
     Ok(match data.is_unknown() {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::world::{body, failure, value};
+use crate::world::{World, body, failure, value};
 
 #[tokio::test]
 async fn blocks_run_at_once_and_give_their_values_in_order() {
@@ -64,4 +64,54 @@ async fn variables_of_targets_are_seen_by_all() {
                 return [$t.vars, vars($t)['x'], $t.facts['os']]";
     let expected = json!([{"x": 1}, 1, {"name": "Debian", "family": "x"}]);
     assert_eq!(value(body(text).await), expected);
+}
+
+/// What plans may hold in the tests of memory: far less than what the plans make.
+const SHARED_BYTES: u64 = 64 << 20;
+
+#[tokio::test]
+async fn statements_after_a_parallelize_give_their_memory_back() {
+    let mut text = "plan m::p() {\n$x = parallelize([1, 2]) |$n| { $n }\n".to_owned();
+    for _ in 0..10_000 {
+        text.push_str("range(1, 6250).length\n");
+    }
+    text.push_str("return $x\n}");
+    let world = World::with_shared_bytes(&[("m/plans/p.pp", &text)], SHARED_BYTES).await;
+    assert_eq!(value(world.run("m::p", json!({})).await), json!([1, 2]));
+}
+
+#[tokio::test]
+async fn what_branches_gave_and_nothing_holds_is_given_back() {
+    let block = "|$n| { range($n, 31250) }";
+    let text = format!(
+        "plan m::p() {{\n\
+         $sizes = Integer[1, 200].map |$i| {{ parallelize([1, 2]) {block}[1].length }}\n\
+         return $sizes.unique\n}}"
+    );
+    let world = World::with_shared_bytes(&[("m/plans/p.pp", &text)], SHARED_BYTES).await;
+    assert_eq!(value(world.run("m::p", json!({})).await), json!([31_249]));
+}
+
+#[tokio::test]
+async fn variables_that_a_branch_holds_count_until_it_has_ended() {
+    let plan = |before: &str, after: &str| {
+        format!(
+            "plan m::p() {{\n\
+             $f = [1].map |$i| {{\n\
+               $big = Integer[1, 20].map |$n| {{ range($n, 40000) }}\n\
+               background() || {{ ctrl::sleep(0.05) $big.length }}\n\
+             }}\n\
+             {before}\n\
+             $kept = Integer[1, 20].map |$i| {{ range($i, 40000) }}\n\
+             {after}\n\
+             return $kept.length\n}}"
+        )
+    };
+    let text = plan("", "wait($f)");
+    let world = World::with_shared_bytes(&[("m/plans/p.pp", &text)], SHARED_BYTES).await;
+    let (kind, msg) = failure(world.run("m::p", json!({})).await);
+    assert!(msg.contains("bytes of values"), "{kind}: {msg}");
+    let text = plan("wait($f)", "");
+    let world = World::with_shared_bytes(&[("m/plans/p.pp", &text)], SHARED_BYTES).await;
+    assert_eq!(value(world.run("m::p", json!({})).await), json!(20));
 }

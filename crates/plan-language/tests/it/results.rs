@@ -134,3 +134,27 @@ async fn a_file_is_read_by_its_name_and_by_the_path_that_find_file_tells() {
         assert!(msg.contains("Could not find any files"), "{msg}");
     }
 }
+
+/// Functions in Ruby cannot be called: the plan is told of each that it does not get, once.
+#[tokio::test]
+async fn a_plan_is_told_once_of_a_function_that_is_not_the_environments() {
+    let plan = "plan m::p() {\n\
+                $x = [1, 2, 3].map |$n| { merge({ 'a' => $n }, {})['a'] }\n\
+                parallelize([1, 2]) |$n| { merge({}, {}) }\n\
+                return [$x, any2bool('yes')]\n}";
+    let world = World::new(&[("m/plans/p.pp", plan)]).await;
+    let words = "the function merge of the module site is another one";
+    let replaced = ["merge", "zip"].map(|name| (name.to_owned(), words.to_owned()));
+    let launch = plans::Launch {
+        plan: "m::p".to_owned(),
+        environment: "production".to_owned(),
+        owner: "admin".to_owned(),
+        owner_id: "id-of-admin".to_owned(),
+        replaced_functions: replaced.into(),
+        ..plans::Launch::default()
+    };
+    let plan = world.plans().run(&launch).await.unwrap();
+    assert_eq!(value(world.over(plan).await), json!([[1, 2, 3], true]));
+    assert_eq!(world.told(plan, "log").await, [words]);
+    assert_eq!(world.details(plan, "log").await[0]["level"], "warn");
+}

@@ -1,0 +1,23 @@
+//! Functions in Ruby in whose place plans call built-in ones. Main function: [`mistakes`].
+
+use syntax::{Diagnostic, Span};
+
+use super::files::Input;
+
+const CODE: &str = "REPLACED_FUNCTION";
+
+/// A warning, unless the file does what the built-in function does.
+pub(super) fn mistakes(input: &Input) -> Vec<Diagnostic> {
+    let path = input.ruby_function.as_deref().unwrap_or_default();
+    let Some(name) = stdlib::replaces(path, &input.bytes) else {
+        return Vec::new();
+    };
+    let first_line = input.bytes.split(|byte| *byte == b'\n').next();
+    let end = first_line.map_or(0, <[u8]>::len);
+    let span = Span::new(0, u32::try_from(end).unwrap_or(u32::MAX));
+    let message = format!(
+        "the function {name} is not the one of stdlib 8.5 or 9.7; plans call the built-in function, which may do \
+         something else"
+    );
+    vec![Diagnostic::warning(CODE, span, message)]
+}

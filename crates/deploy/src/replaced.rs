@@ -1,0 +1,98 @@
+//! Functions in Ruby that an environment has and a plan does not call: [`replaced_functions`].
+//!
+//! The rule that must hold: a file that cannot be read is told, not passed over.
+
+use crate::defaults::{REPLACED_FUNCTIONS_SHOWN, RUBY_FUNCTION_DEPTH, RUBY_FUNCTIONS_MAX};
+use crate::{CodeError, CodeVersion};
+
+/// A function of a module in Ruby, which Puppet would call, and in whose place a built-in one is called here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplacedFunction {
+    /// `merge`, `stdlib::ensure`.
+    pub name: String,
+    /// The module that has it.
+    pub module: String,
+    /// Where, relative to the module.
+    pub path: String,
+}
+
+impl std::fmt::Display for ReplacedFunction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { name, module, path } = self;
+        write!(
+            f,
+            "the function {name} of the module {module} ({module}/{path}) is Ruby and not the one of stdlib 8.5 or 9.7: \
+             plans call the built-in function, which may do something else"
+        )
+    }
+}
+
+/// The note of a deployment of an environment with such functions; `None`: it has none.
+#[must_use]
+pub fn replaced_functions_note(functions: &[ReplacedFunction]) -> Option<String> {
+    let mut named: Vec<String> = functions
+        .iter()
+        .take(REPLACED_FUNCTIONS_SHOWN)
+        .map(|it| format!("{} ({}/{})", it.name, it.module, it.path))
+        .collect();
+    if let Some(more) = functions.len().checked_sub(REPLACED_FUNCTIONS_SHOWN + 1) {
+        named.push(format!("and {} more", more + 1));
+    }
+    (!named.is_empty()).then(|| {
+        format!(
+            "plans call the built-in functions instead of these of modules, which are Ruby and not those of stdlib 8.5 \
+             or 9.7: {}",
+            named.join(", ")
+        )
+    })
+}
+
+/// Those of an environment, by name.
+pub fn replaced_functions(code: &dyn CodeVersion) -> Result<Vec<ReplacedFunction>, CodeError> {
+    let mut found = Vec::new();
+    for module in code.modules()? {
+        for directory in stdlib::RUBY_FUNCTION_DIRECTORIES {
+            collect(
+                code,
+                &module.name,
+                directory,
+                RUBY_FUNCTION_DEPTH,
+                &mut found,
+            )?;
+        }
+    }
+    found.sort_by(|a, b| (&a.name, &a.module, &a.path).cmp(&(&b.name, &b.module, &b.path)));
+    Ok(found)
+}
+
+fn collect(
+    code: &dyn CodeVersion,
+    module: &str,
+    directory: &str,
+    depth: usize,
+    found: &mut Vec<ReplacedFunction>,
+) -> Result<(), CodeError> {
+    for entry in code.entries(Some(module), directory)? {
+        if found.len() >= RUBY_FUNCTIONS_MAX {
+            break;
+        }
+        let path = format!("{directory}/{}", entry.name);
+        if entry.is_directory {
+            if depth > 0 {
+                collect(code, module, &path, depth - 1, found)?;
+            }
+            continue;
+        }
+        // Without its content it counts as another one, and a name that is not built in needs none.
+        if stdlib::replaces(&path, b"").is_none() {
+            continue;
+        }
+        let source = code.source(Some(module), &path)?;
+        let content = source.map(|source| source.content).unwrap_or_default();
+        if let Some(name) = stdlib::replaces(&path, &content) {
+            let module = module.to_owned();
+            found.push(ReplacedFunction { name, module, path });
+        }
+    }
+    Ok(())
+}

@@ -71,6 +71,7 @@ const SIDEWAYS: &[(&str, &str)] = &[
     ("doctor", "pki"),
     ("https", "admission"),
     ("https", "pki"),
+    ("pki", "file-access"),
     ("pxp", "pcp"),
     ("evaluator", "pcore"),
     ("evaluator", "syntax"),

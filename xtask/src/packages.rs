@@ -161,6 +161,11 @@ pub(crate) const FOR_FULL_TESTS: &[Needed] = &[
         package: "curl",
         beside: "",
     },
+    Needed {
+        program: "sqlite3",
+        package: "sqlite3",
+        beside: "",
+    },
 ];
 
 /// What deployments are measured beside.

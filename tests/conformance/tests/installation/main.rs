@@ -7,4 +7,5 @@
 mod beside_puppetserver;
 mod code;
 mod getting_started;
+mod server;
 mod site;

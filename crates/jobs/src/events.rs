@@ -170,7 +170,7 @@ pub(crate) fn batch_finished(
 pub(crate) fn rollout_halted(reason: &HaltReason, left: usize, at_ms: i64) -> NewEvent {
     let mut details = reason.details();
     details["nodes_not_started"] = json!(left);
-    let text = format!("No other node starts, {} left: {reason}", counted(left));
+    let text = format!("{} will not start: {reason}", counted(left));
     of_job("rollout_halted", at_ms, &details, text)
 }
 

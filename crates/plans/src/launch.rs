@@ -126,6 +126,7 @@ impl Launch {
             description: self.description.clone(),
             userdata: self.userdata.clone(),
             noop: self.preview.map(Preview::as_json),
+            is_unattended: self.is_unattended,
             owner: self.owner.clone(),
             owner_id: self.owner_id.clone(),
         };

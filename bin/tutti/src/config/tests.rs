@@ -147,6 +147,14 @@ fn a_concurrency_of_zero_is_refused() {
 }
 
 #[test]
+fn plans_are_answered_by_people_unless_the_file_says_otherwise() {
+    let plain = read("certname = 'a'").unwrap();
+    assert!(!plain.jobs.unattended_plans);
+    let unattended = read("certname = 'a'\n[jobs]\nunattended_plans = true").unwrap();
+    assert!(unattended.jobs.unattended_plans);
+}
+
+#[test]
 fn a_node_needs_some_time_and_not_for_ever() {
     for seconds in [0, NODE_TIMEOUT_MAX_S + 1] {
         let text = format!("certname = 'a'\n[jobs]\nnode_timeout_s = {seconds}");

@@ -539,3 +539,77 @@ async fn the_audit_has_the_plan_and_its_plan_job_and_no_values() {
     );
     assert!(entry.details.contains(r#""step":"1""#), "{}", entry.details);
 }
+
+#[tokio::test]
+async fn a_plan_that_waits_for_an_answer_says_so_in_the_list_and_by_itself() {
+    let world = World::new().await;
+    let over = started(
+        &world,
+        "plan_run",
+        json!({"plan_name": "test::rollout", "params": {"targets": "a"}}),
+    )
+    .await;
+    let number = started(&world, "plan_run", json!({"plan_name": "test::asks"})).await;
+    let shown = plan_job(&world, &number).await;
+    let question = &shown["questions"][0];
+    assert_eq!(
+        (&question["step"], &question["prompt"]),
+        (&json!("1"), &json!("Go on?"))
+    );
+    assert_eq!(question["sensitive"], false);
+    assert!(question["asked_timestamp"].is_string(), "{question}");
+    assert_eq!(shown["state"], "running", "as Puppet Enterprise has it");
+    let list = world
+        .ok(&format!("{V1}/plan_jobs?order_by=name&order=desc"))
+        .await;
+    assert_eq!(list["items"][0]["questions"], shown["questions"]);
+    assert_eq!(list["items"][1].get("questions"), None);
+    assert_eq!(plan_job(&world, &over).await.get("questions"), None);
+    let answer = json!({"plan_job": number, "step": "1", "answer": "yes"});
+    let reply = command(&world, "plan_answer", answer).await;
+    assert_eq!(reply.status, StatusCode::ACCEPTED, "{}", reply.text());
+    let next = until("the next question waits", async || {
+        let shown = plan_job(&world, &number).await;
+        (shown["questions"][0]["prompt"] == "Password?").then(|| shown["questions"][0].clone())
+    })
+    .await;
+    assert_eq!(next["sensitive"], true);
+    command(&world, "stop_plan", json!({"plan_job": number})).await;
+    until("the plan is stopped", async || {
+        let shown = plan_job(&world, &number).await;
+        (shown["state"] == "failure" && shown.get("questions").is_none()).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn plans_are_unattended_when_that_is_said() {
+    let world = World::new().await;
+    for (said, unattended) in [
+        (json!(true), true),
+        (json!(false), false),
+        (Value::Null, false),
+    ] {
+        let mut body = json!({"plan_name": "test::rollout", "params": {"targets": "a"}});
+        if !said.is_null() {
+            body["unattended"] = said.clone();
+        }
+        let number = started(&world, "plan_run", body).await;
+        let options = &plan_job(&world, &number).await["options"];
+        assert_eq!(
+            options.get("unattended"),
+            unattended.then_some(&json!(true)),
+            "{said}"
+        );
+    }
+    let params = json!({"targets": {"value": "a"}});
+    let typed = json!({"plan_name": "test::rollout", "params": params, "unattended": true});
+    let number = started(&world, "environment_plan_run", typed).await;
+    assert_eq!(
+        plan_job(&world, &number).await["options"]["unattended"],
+        true
+    );
+    let wrong =
+        json!({"plan_name": "test::rollout", "params": {"targets": "a"}, "unattended": "yes"});
+    is(&command(&world, "plan_run", wrong).await, 400, VALIDATION);
+}

@@ -1,8 +1,10 @@
 //! `job run`, `job plan`, `job show`, `job list`: what is asked, what is printed, how it ends.
 
+use clap::Parser as _;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
+use super::Arguments;
 use super::fake::{Answers, Fake, TOKEN, stream};
 
 pub(super) const DEPLOY: &str = "POST /orchestrator/v1/command/deploy";
@@ -341,4 +343,55 @@ async fn jobs_are_listed_with_a_mark_where_the_environment_is_not_enforced() {
     );
     let show = fake.run(&["puppet-job", "show"]).await;
     assert_eq!(show.printed, ran.printed);
+}
+
+#[tokio::test]
+async fn a_rollout_is_shown_with_its_options_its_batch_and_its_pause() {
+    let mut paused = job("running", json!({"finished": 1, "ready": 1}));
+    paused["options"]["batch"] = json!([1, "100%"]);
+    paused["options"]["pause_between_batches"] = json!(300);
+    paused["options"]["max_failures"] = json!("10%");
+    paused["rollout"] =
+        json!({"batch": 1, "batches": 2, "next_batch_timestamp": "2026-11-21T20:05:00Z"});
+    let node =
+        |name: &str, state: &str, batch: u32| json!({"name": name, "state": state, "batch": batch});
+    let nodes = json!({"next-events": {"id": "", "event": "9"},
+        "items": [node("web1", "finished", 1), node("web2", "ready", 2)]});
+    let fake = Fake::start(vec![
+        ("GET /orchestrator/v1/jobs/81", 200, paused),
+        ("GET /orchestrator/v1/jobs/81/nodes", 200, nodes),
+    ])
+    .await;
+    let ran = fake.run(&["tutti", "job", "show", "81"]).await;
+    let printed = &ran.printed;
+    assert!(
+        printed.contains("batches of 1,100%, 5 min 00 s between them, at most 10% may fail"),
+        "{printed}"
+    );
+    assert!(
+        printed.contains("1 of 2 (paused; the next one starts at 2026-11-21T20:05:00Z)"),
+        "{printed}"
+    );
+    assert!(printed.contains("web2  ready  batch 2"), "{printed}");
+}
+
+#[test]
+fn sizes_and_limits_that_make_no_sense_are_refused_before_anything_is_sent() {
+    for (flags, part) in [
+        ("--batch 5x", "must be a number of nodes"),
+        ("--batch 101%", "must be a number of nodes"),
+        ("--max-failures=-1", "must be a number of nodes"),
+        ("--pause-between-batches 5m", "--batch <SIZES>"),
+    ] {
+        for verb in [
+            "job run",
+            "task run package",
+            "command run true",
+            "schedule run --every 1d",
+        ] {
+            let line = format!("tutti {verb} -n web1 {flags}");
+            let error = Arguments::try_parse_from(line.split(' ')).expect_err(&line);
+            assert!(error.to_string().contains(part), "{line}: {error}");
+        }
+    }
 }

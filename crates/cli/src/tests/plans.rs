@@ -441,3 +441,52 @@ async fn plans_are_listed_by_list_and_plan_jobs_by_jobs() {
         "{ran:?}"
     );
 }
+
+#[tokio::test]
+async fn a_plan_that_is_not_watched_is_unattended_unless_it_may_be_answered_later() {
+    for (flags, unattended) in [
+        ("--no-wait", Some(true)),
+        ("--no-wait --answer-later", None),
+        ("-e production", None),
+    ] {
+        let fake = Fake::start(all_well()).await;
+        let line = format!("tutti plan run deploy::rollout -n web1 {flags}");
+        assert_eq!(fake.run(&words(&line)).await.code, 0);
+        assert_eq!(
+            fake.body(RUN).get("unattended"),
+            unattended.map(Value::from).as_ref(),
+            "{flags}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_plan_that_waits_for_an_answer_is_told_from_one_that_works() {
+    let mut waiting = job("running", Value::Null);
+    waiting["questions"] = json!([{"step": "4", "prompt": "Go on?", "sensitive": false,
+        "asked_timestamp": "2026-11-22T10:00:02Z"}]);
+    let list = json!({"items": [waiting], "pagination": {"limit": 5, "offset": 0,
+        "order_by": "name", "order": "desc", "total": 1}});
+    let mut answers = answers("running", Value::Null, &[]);
+    answers.push(("GET /orchestrator/v1/plan_jobs", 200, list));
+    answers
+        .iter_mut()
+        .filter(|answer| answer.0 == JOB)
+        .for_each(|answer| answer.2 = waiting.clone());
+    let fake = Fake::start(answers).await;
+    let ran = fake.run(&words("tutti plan jobs")).await;
+    assert!(
+        ran.printed.contains("12  waiting  deploy::rollout"),
+        "{}",
+        ran.printed
+    );
+    let asks = "plan job 12 asks: Go on?  tutti plan approve 12 4 --answer TEXT\n";
+    assert!(ran.printed.ends_with(asks), "{}", ran.printed);
+    let ran = fake.run(&words("tutti plan jobs 12")).await;
+    assert!(
+        ran.printed.contains("Plan job 12 waiting: deploy::rollout"),
+        "{}",
+        ran.printed
+    );
+    assert!(ran.printed.contains(asks), "{}", ran.printed);
+}

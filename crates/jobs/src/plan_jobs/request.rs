@@ -29,6 +29,8 @@ pub struct PlanStart {
     pub userdata: Map<String, Value>,
     /// That it is only looked at, as it was asked for.
     pub noop: Option<Value>,
+    /// Questions are answered by their defaults.
+    pub is_unattended: bool,
     /// The login of who asks.
     pub owner: String,
     /// His id: only he goes on with the plan.
@@ -77,6 +79,9 @@ impl PlanStart {
         });
         if let Some(noop) = &self.noop {
             options["noop"] = noop.clone();
+        }
+        if self.is_unattended {
+            options["unattended"] = Value::Bool(true);
         }
         if let Some(code_id) = &self.code_id {
             options["code_id"] = Value::from(code_id.as_str());

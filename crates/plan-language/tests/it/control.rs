@@ -85,3 +85,34 @@ async fn a_plan_waits() {
     let expected = json!([false, ["a"], "Timed out waiting for target"]);
     assert_eq!(value(body(text).await), expected);
 }
+
+/// Started with `--no-wait`, for example.
+#[tokio::test]
+async fn an_unattended_plan_takes_defaults_and_fails_where_there_is_none() {
+    let run = async |body: &str| {
+        let plan = format!("plan m::p() {{ {body} }}");
+        let mut world = World::new(&[("m/plans/p.pp", &plan)]).await;
+        world.is_unattended = true;
+        let plan = world.launch("m::p", json!({})).await;
+        let ended = world.over(plan).await;
+        (ended, world.told(plan, "prompt_default").await)
+    };
+    let (ended, told) = run("return prompt('Go on?', 'default' => 'yes')").await;
+    assert_eq!(value(ended), "yes");
+    assert_eq!(
+        told,
+        ["Go on?: the plan is unattended, so the default is taken"]
+    );
+    let menu = "return prompt::menu('Which?', ['a', 'b'], 'default' => 'b')";
+    assert_eq!(value(run(menu).await.0), "b");
+    for question in ["prompt('Go on?')", "prompt::menu('Go on?', ['a', 'b'])"] {
+        let (ended, told) = run(question).await;
+        let (kind, msg) = failure(ended);
+        assert_eq!(kind, "bolt/no-tty-error");
+        assert!(
+            msg.starts_with("the plan asks 'Go on?', which has no default, and is unattended"),
+            "{msg}"
+        );
+        assert_eq!(told, [""; 0]);
+    }
+}

@@ -167,6 +167,13 @@ async fn too_many_failures_end_the_job_and_the_rest_says_why_it_never_ran() {
         }
         let told = of_job(&events);
         assert_eq!(told[told.len() - 2..], ["rollout_halted", "job_finished"]);
+        let halted = events.iter().find(|event| event.kind == "rollout_halted");
+        let message = &halted.unwrap().message;
+        let begin = format!("{} nodes will not start: ", 6 - ran);
+        assert!(
+            message.starts_with(&begin) && message.contains(words),
+            "{message}"
+        );
     }
 }
 

@@ -96,6 +96,11 @@ pub(crate) const FOR_ORACLES: &[Needed] = &[
         package: "r10k",
         beside: "",
     },
+    Needed {
+        program: "g10k",
+        package: "g10k",
+        beside: "",
+    },
 ];
 
 /// What `cargo xtask test --full` uses beside it: the real peers.

@@ -45,6 +45,7 @@ pub use resolve::Round;
 pub use service::CodeManager;
 pub use settings::{
     ForgeSettings, HookAddress, R10k, R10kError, R10kFile, R10kFileError, Settings,
+    UnsupportedSetting,
 };
 pub use trees::TakeError;
 pub use types::{GenerateTypes, TypesError};

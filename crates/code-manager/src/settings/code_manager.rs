@@ -102,6 +102,7 @@ pub(super) fn read(root: &Node) -> Result<R10k, R10kError> {
         sources.push(Source::new("puppet", remote));
     }
     if sources.is_empty() {
+        read.refuse_unsupported()?;
         return Err(wrong(
             root.line,
             format!("there is neither {PREFIX}sources nor {PREFIX}remote"),

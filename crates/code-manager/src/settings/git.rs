@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use psych::{Node, Value};
 
-use super::r10k::{R10k, R10kError, pairs, text_of, texts, wrong};
+use super::r10k::{R10k, R10kError, UnsupportedSetting, pairs, text_of, texts, wrong};
 use crate::defaults::GITHUB_TTL_MAX;
 use crate::git::{Access, is_server};
 
@@ -44,7 +44,8 @@ impl R10k {
                     let what = format!(
                         "git.{key} is not supported yet; git's own settings and credentials are used"
                     );
-                    return Err(wrong(value.line, what));
+                    let line = value.line;
+                    self.unsupported.push(UnsupportedSetting { line, what });
                 }
             }
         }

@@ -4,6 +4,7 @@
 
 mod code_manager;
 mod file;
+mod g10k;
 mod git;
 mod r10k;
 mod sources;
@@ -13,7 +14,8 @@ use std::sync::Arc;
 
 pub use code_manager::HookAddress;
 pub use file::{R10kFile, R10kFileError};
-pub use r10k::{R10k, R10kError};
+pub use r10k::{R10k, R10kError, UnsupportedSetting};
+
 use secrecy::SecretString;
 
 use crate::defaults::DEPLOYS_AT_ONCE;

@@ -10,6 +10,7 @@ use psych::{Mapping, Node, Options, Value};
 
 use super::Settings;
 use super::code_manager;
+use super::g10k::{self, G10kKey};
 use super::sources::{Read, source};
 use crate::defaults::DEPLOYS_AT_ONCE;
 use crate::git::{CredentialServers, Git};
@@ -24,8 +25,14 @@ pub struct R10k {
     pub git: Git,
     /// Keys that nothing is done with.
     pub ignored: Vec<String>,
+    /// Keys that are refused, all of them told at once.
+    pub(super) unsupported: Vec<UnsupportedSetting>,
     /// Servers beside those of the control repositories that a general token is sent to.
     pub(super) credential_hosts: Vec<String>,
+    /// Keys of single sources, by their addresses, as g10k has them.
+    private_keys: Vec<(String, PathBuf)>,
+    /// The program of `generate_types`, where it stands outside of `deploy`.
+    puppet_path: Option<PathBuf>,
 }
 
 /// Why a file cannot be used.
@@ -42,6 +49,25 @@ pub enum R10kError {
         /// What, and what to write instead.
         what: String,
     },
+    /// Keys that nobody knows, or that change the result and are not done here.
+    #[error("{}", joined(.0))]
+    Unsupported(Vec<UnsupportedSetting>),
+}
+
+/// A key that is refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnsupportedSetting {
+    /// From 1.
+    pub line: u32,
+    /// The key, and what to write instead.
+    pub what: String,
+}
+
+fn joined(settings: &[UnsupportedSetting]) -> String {
+    let each = settings
+        .iter()
+        .map(|it| format!("line {}: {}", it.line, it.what));
+    each.collect::<Vec<_>>().join("; ")
 }
 
 const OPTIONS: Options = Options {
@@ -64,6 +90,8 @@ impl R10k {
             true => code_manager::read(&root)?,
             false => Self::read(&root)?,
         };
+        r10k.refuse_unsupported()?;
+        r10k.settle_g10k();
         // One proxy for all, but where another is named.
         let proxy = &r10k.settings.proxy;
         r10k.git.access.proxy = r10k.git.access.proxy.or_else(|| proxy.clone());
@@ -78,7 +106,10 @@ impl R10k {
             settings: Settings::new("", ""),
             git: Git::default(),
             ignored: Vec::new(),
+            unsupported: Vec::new(),
             credential_hosts: Vec::new(),
+            private_keys: Vec::new(),
+            puppet_path: None,
         }
     }
 
@@ -95,9 +126,10 @@ impl R10k {
                 key if NO_MATTER.contains(&key) => {}
                 "purgedirs" => r10k.ignored.push(key),
                 "postrun" => r10k.settings.postrun = postrun(value)?,
-                _ => return Err(wrong(value.line, format!("r10k has no setting {key}"))),
+                _ => r10k.of_g10k(&key, value, "")?,
             }
         }
+        r10k.refuse_unsupported()?;
         if r10k.settings.sources.is_empty() {
             return Err(wrong(root.line, "there are no sources"));
         }
@@ -118,8 +150,14 @@ impl R10k {
                 source,
                 basedir,
                 ignored,
+                unsupported,
+                private_key,
             } = source(&name, value)?;
             self.ignored.extend(ignored);
+            self.unsupported.extend(unsupported);
+            if let Some(key) = private_key {
+                self.private_keys.push((source.remote.clone(), key));
+            }
             let settings = &mut self.settings;
             if !settings.sources.is_empty() && basedir != settings.environments {
                 let what = "all sources must have the same basedir: Puppet's environments";
@@ -139,15 +177,53 @@ impl R10k {
                 "proxy" => forge.proxy = Some(text_of(value)?),
                 "authorization_token" => forge.authorization_token = Some(text_of(value)?.into()),
                 "allow_puppetfile_override" => forge.allow_puppetfile_override = flag(value)?,
-                _ => {
-                    return Err(wrong(
-                        value.line,
-                        format!("r10k has no setting forge.{key}"),
-                    ));
-                }
+                _ => self
+                    .unsupported
+                    .push(unknown(&format!("forge.{key}"), value)),
             }
         }
         Ok(())
+    }
+
+    /// A key that r10k does not have at this place.
+    fn of_g10k(&mut self, key: &str, value: &Node, prefix: &str) -> Result<(), R10kError> {
+        match g10k::top_level(key, value)? {
+            G10kKey::Ignored => self.ignored.push(format!("{prefix}{key}")),
+            G10kKey::ForgeBaseUrl(url) => self.settings.forge.baseurl = url,
+            G10kKey::GenerateTypes(false) => {}
+            G10kKey::GenerateTypes(true) => {
+                self.settings.generate_types.get_or_insert_default();
+            }
+            G10kKey::PuppetPath(path) => self.puppet_path = Some(path),
+            G10kKey::Refused(refused) => self.unsupported.push(refused),
+            G10kKey::PrivateKey(_) | G10kKey::Unknown => {
+                self.unsupported
+                    .push(unknown(&format!("{prefix}{key}"), value));
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts what stands elsewhere in a file of g10k to its place: keys may stand in any order.
+    fn settle_g10k(&mut self) {
+        if let (Some(path), Some(types)) = (&self.puppet_path, &mut self.settings.generate_types) {
+            path.clone_into(&mut types.puppet);
+        }
+        let repositories = Arc::make_mut(&mut self.git.repositories);
+        for (remote, key) in self.private_keys.drain(..) {
+            repositories
+                .entry(remote)
+                .or_default()
+                .private_key
+                .get_or_insert(key);
+        }
+    }
+
+    pub(super) fn refuse_unsupported(&mut self) -> Result<(), R10kError> {
+        match std::mem::take(&mut self.unsupported) {
+            refused if refused.is_empty() => Ok(()),
+            refused => Err(R10kError::Unsupported(refused)),
+        }
     }
 
     fn deploy(&mut self, node: &Node) -> Result<(), R10kError> {
@@ -169,12 +245,7 @@ impl R10k {
                 "purge_allowlist" | "purge_whitelist" | "write_lock" => {
                     self.ignored.push(format!("deploy.{key}"))
                 }
-                _ => {
-                    return Err(wrong(
-                        value.line,
-                        format!("r10k has no setting deploy.{key}"),
-                    ));
-                }
+                _ => self.of_g10k(&key, value, "deploy.")?,
             }
         }
         // The keys may stand in any order.
@@ -182,6 +253,13 @@ impl R10k {
             *settings = types;
         }
         Ok(())
+    }
+}
+
+fn unknown(key: &str, value: &Node) -> UnsupportedSetting {
+    UnsupportedSetting {
+        line: value.line,
+        what: format!("r10k has no setting {key}"),
     }
 }
 

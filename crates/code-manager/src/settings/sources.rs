@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use psych::{Node, Value};
 
 use super::R10kError;
-use super::r10k::{pairs, text_of, texts, wrong};
+use super::g10k::{self, G10kKey};
+use super::r10k::{UnsupportedSetting, pairs, text_of, texts, wrong};
 use crate::source::{InvalidBranches, Source, SourceKind, Strip};
 use crate::svn::Login;
 
@@ -22,6 +23,10 @@ pub(super) struct Read {
     pub(super) basedir: PathBuf,
     /// Keys that nothing is done with.
     pub(super) ignored: Vec<String>,
+    /// Keys that are refused.
+    pub(super) unsupported: Vec<UnsupportedSetting>,
+    /// The key that it is reached with, as g10k has it.
+    pub(super) private_key: Option<PathBuf>,
 }
 
 /// Keys of all sources, and of the types that have branches or lists.
@@ -83,7 +88,7 @@ pub(super) fn source(name: &str, node: &Node) -> Result<Read, R10kError> {
         }
     };
     source.kind = kind;
-    let mut ignored = Vec::new();
+    let (mut ignored, mut unsupported, mut private_key) = (Vec::new(), Vec::new(), None);
     for (key, value) in &given {
         let mut others = [OF_GIT, OF_SVN, OF_LISTS].into_iter();
         let is_of_another = others.any(|keys| keys.contains(&key.as_str()));
@@ -92,17 +97,31 @@ pub(super) fn source(name: &str, node: &Node) -> Result<Read, R10kError> {
         } else if is_of_another {
             ignored.push(format!("sources.{name}.{key}"));
         } else {
-            let what = format!("the source {name}: {key} is not supported yet");
-            return Err(wrong(value.line, what));
+            match g10k::of_source(name, key, value)? {
+                G10kKey::Ignored => ignored.push(format!("sources.{name}.{key}")),
+                G10kKey::PrivateKey(path) => private_key = Some(path),
+                G10kKey::Refused(refused) => unsupported.push(refused),
+                _ => unsupported.push(UnsupportedSetting {
+                    line: value.line,
+                    what: format!("the source {name}: {key} is not supported yet"),
+                }),
+            }
         }
     }
-    if known.contains(&"remote") && source.remote.is_empty() {
+    let lacks_remote = known.contains(&"remote") && source.remote.is_empty();
+    if (lacks_remote || of("basedir").is_none()) && !unsupported.is_empty() {
+        // A misspelt key may be what is missing.
+        return Err(R10kError::Unsupported(unsupported));
+    }
+    if lacks_remote {
         return Err(missing("remote"));
     }
     Ok(Read {
         source,
         basedir: text("basedir")?.ok_or_else(|| missing("basedir"))?.into(),
         ignored,
+        unsupported,
+        private_key,
     })
 }
 

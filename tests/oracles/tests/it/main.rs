@@ -3,6 +3,7 @@
 
 mod emit;
 mod evaluation;
+mod g10k;
 mod generated;
 mod lookup;
 mod lookup_programs;

@@ -12,7 +12,14 @@ const MODULES: &str = "/usr/share/puppet/modules.available";
 const MODULES_MAX: usize = 12;
 
 /// What a tool notes of its own.
-const OWN: &[&str] = &[".git", ".svn", ".r10k-deploy.json", ".tutti-version.json"];
+const OWN: &[&str] = &[
+    ".git",
+    ".svn",
+    ".r10k-deploy.json",
+    ".g10k-deploy.json",
+    ".latest_commit",
+    ".tutti-version.json",
+];
 
 #[tokio::test]
 async fn environments_are_file_for_file_those_of_r10k() {
@@ -190,7 +197,7 @@ fn settings(root: &Path, name: &str, source: &str, more: &str) -> std::path::Pat
     path
 }
 
-fn tree(root: &Path) -> Tree {
+pub(crate) fn tree(root: &Path) -> Tree {
     let mut found = BTreeMap::new();
     let mut directories = vec![root.to_owned()];
     while let Some(directory) = directories.pop() {

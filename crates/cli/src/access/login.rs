@@ -10,8 +10,11 @@ use super::oidc::{self, Wanted};
 use super::pasted::Pasted;
 use crate::client::Client;
 use crate::rbac::find::myself;
-use crate::settings::Settings;
+use crate::settings::{Connection, Settings};
 use crate::{EXIT_SUCCESS, Failure, terminal};
+
+/// Lifetime of a token for one command: a working day, since a plan may wait for an answer.
+const ONE_COMMAND: &str = "8h";
 
 /// Who, and for how long.
 #[derive(Debug, clap::Args)]
@@ -102,6 +105,23 @@ async fn with_password(options: Options, client: &Client) -> Result<(TokenReply,
     };
     let path = ["rbac-api", "v1", "auth", "token"];
     Ok((client.post(&path, &request).await?, login))
+}
+
+/// A client that acts as `user`, whose password is asked for; its token is kept nowhere.
+pub(crate) async fn log_in(user: String, connection: &Connection) -> Result<Client, Failure> {
+    let client = Client::without_token(&connection.settings()?)?;
+    let options = Options {
+        user: Some(user),
+        lifetime: Some(ONE_COMMAND.to_owned()),
+        label: None,
+        print: false,
+        password_file: None,
+        oidc: false,
+        port: None,
+        debug: false,
+    };
+    let (reply, _) = with_password(options, &client).await?;
+    Ok(client.showing(&reply.token))
 }
 
 fn ask(what: &str) -> Result<String, Failure> {

@@ -11,6 +11,7 @@ mod steps;
 mod targets;
 
 use crate::Failure;
+use crate::access::login;
 use crate::client::Client;
 use crate::settings::Connection;
 
@@ -70,7 +71,7 @@ Ctrl-C asks the server to stop the plan; a second Ctrl-C leaves it alone.")]
 }
 
 pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {
-    let client = Client::with_token(connection)?;
+    let client = client(&verb, connection).await?;
     match verb {
         Verb::Run(options) => Box::pin(run::run(options, &client)).await,
         Verb::Show(options) => read::show(&options, &client).await,
@@ -81,5 +82,21 @@ pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failu
         Verb::Approve(options) => Box::pin(running::approve(options, &client)).await,
         Verb::Stop(options) => running::stop(&options, &client).await,
         Verb::Resume(options) => Box::pin(running::resume(options, &client)).await,
+    }
+}
+
+/// A client with the token of the token file, or with that of the user who is to run a plan.
+async fn client(verb: &Verb, connection: &Connection) -> Result<Client, Failure> {
+    let Verb::Run(run::Options { user, password, .. }) = verb else {
+        return Client::with_token(connection);
+    };
+    if password.is_some() {
+        let what = "--password would show the password to every user of this machine; leave it out: it is asked for, or \
+                    read from standard input";
+        return Err(Failure::Usage(what.to_owned()));
+    }
+    match user {
+        Some(user) => Box::pin(login::log_in(user.clone(), connection)).await,
+        None => Client::with_token(connection),
     }
 }

@@ -48,6 +48,12 @@ pub struct Options {
     /// Why; kept with the plan job
     #[arg(long)]
     description: Option<String>,
+    /// Run it as this user, whose password is asked for or read from standard input, and not as the one that is logged in
+    #[arg(long, value_name = "LOGIN")]
+    pub(super) user: Option<String>,
+    /// Taken for the sake of its message: a password on the command line is seen by every user of the machine
+    #[arg(long, hide = true, value_name = "PASSWORD", requires = "user")]
+    pub(super) password: Option<String>,
     /// Print the plan job's number and do not wait; questions of the plan take their defaults, and one without a
     /// default fails
     #[arg(long)]

@@ -31,6 +31,7 @@ const LINES: &[&str] = &[
     "puppet-task show --all -e test",
     "puppet-task show package --format json",
     "puppet-plan run deploy a=1 --params {} -e test --description x",
+    "puppet-plan run deploy --user anna -e test",
     "puppet-plan show --all",
     "puppet-plan show deploy",
     "puppet-query nodes{} --urls https://p:8081 --cacert /ca --cert /c --key /k --token /t",
@@ -157,6 +158,63 @@ async fn a_task_has_the_lines_that_scripts_look_for() {
     let ran = fake.run(&words("puppet-task run package -n web1")).await;
     assert_eq!((ran.code, ran.error.as_str()), (0, ""), "{ran:?}");
     insta::assert_snapshot!(ran.printed);
+}
+
+#[tokio::test]
+async fn a_dry_run_without_an_environment_is_of_all_and_prints_the_list() {
+    let deploys = json!([{"environment": "production", "id": 3, "status": "new"}]);
+    let fake = Fake::start(vec![("POST /code-manager/v1/deploys", 200, deploys)]).await;
+    let ran = fake.run(&words("puppet-code deploy --dry-run")).await;
+    assert_eq!((ran.code, ran.error.as_str()), (0, ""), "{ran:?}");
+    for line in [
+        "\"environment\": \"production\",",
+        "\"id\": 3,",
+        "\"status\": \"new\"",
+    ] {
+        let is_there = ran.printed.lines().any(|printed| printed.trim() == line);
+        assert!(is_there, "{line}: {}", ran.printed);
+    }
+    let asked = &fake.asked()[0].body;
+    assert_eq!(
+        (&asked["deploy-all"], &asked["dry-run"]),
+        (&json!(true), &json!(true))
+    );
+    assert_eq!(
+        asked["wait"], false,
+        "puppet-code waits only if it is told to"
+    );
+}
+
+#[tokio::test]
+async fn applications_are_answered_with_what_to_type_instead() {
+    let fake = Fake::start(Vec::new()).await;
+    let ran = fake.run_alone(&words("puppet-app show")).await;
+    assert_eq!(ran.code, 2);
+    assert_eq!(
+        ran.error,
+        "Tutti does not orchestrate applications yet: name nodes, a query or a node group, as in \
+         `tutti job run --query …`"
+    );
+}
+
+#[tokio::test]
+async fn a_plan_runs_as_another_user_whose_password_is_not_on_the_command_line() {
+    let token = json!({"token": "of-anna"});
+    let fake = Fake::start(vec![("POST /rbac-api/v1/auth/token", 200, token)]).await;
+    let ran = fake
+        .run(&words("puppet-plan run deploy --user anna --password x"))
+        .await;
+    assert_eq!((ran.code, ran.printed.as_str()), (2, ""), "{ran:?}");
+    assert!(ran.error.contains("standard input"), "{}", ran.error);
+    assert!(fake.asked().is_empty());
+    if std::io::IsTerminal::is_terminal(&std::io::stdin()) {
+        eprintln!("skipped: the password would be asked for at this terminal");
+        return;
+    }
+    fake.run(&words("puppet-plan run deploy --user anna")).await;
+    let asked = fake.asked();
+    assert_eq!(asked[0].body["login"], "anna");
+    assert_eq!(asked[1].token.as_deref(), Some("of-anna"));
 }
 
 #[tokio::test]

@@ -18,6 +18,7 @@ pub mod connections;
 pub mod decimal;
 pub mod defaults;
 pub mod deploy;
+pub mod doctor;
 pub mod environments;
 mod error;
 pub mod events;
@@ -51,6 +52,7 @@ pub mod tasks;
 mod time;
 mod trail;
 pub mod usage;
+pub mod webhook_queue;
 pub mod webhooks;
 
 pub use action::{ActionCommand, ActionType};
@@ -75,6 +77,7 @@ pub use connections::{
     DeleteConnection,
 };
 pub use deploy::{DeployCommand, RunCode};
+pub use doctor::{AgentVersions, ConnectedBroker, ServerDiagnosis, ServiceFault};
 pub use error::{ApiError, ErrorBody};
 pub use events::{Event, Events, EventsQuery, LiveOutput, NextEvents, StreamQuery};
 pub use file_sync::{
@@ -112,6 +115,7 @@ pub use tasks::{
 };
 pub use time::{PreciseTimestamp, Timestamp};
 pub use trail::Trail;
+pub use webhook_queue::{WebhookGoHealth, WebhookQueueItem, WebhookQueueTime};
 pub use webhooks::{NewWebhook, Webhook, WebhookEdit, WebhookList, WebhookTest, WebhookWithSecret};
 
 /// A JSON object whose keys are not fixed.

@@ -116,3 +116,9 @@ pub const REVOCATION_LOOK: Duration = Duration::from_millis(50);
 
 /// Longest lifetime that `cert_ttl` may ask for, in seconds: that of the CA itself.
 pub const MAX_CERT_TTL_SECONDS: u64 = 15 * 365 * 24 * 3_600;
+
+/// Deployments that webhook-go's queue shows: as many as webhook-go keeps unless it is told otherwise.
+pub const WEBHOOK_QUEUE_ITEMS: i64 = 50;
+
+/// Time for the database to answer a diagnosis; the client waits for 15 s in all.
+pub const DIAGNOSIS_DATABASE_WAIT: Duration = Duration::from_secs(5);

@@ -127,10 +127,11 @@ fn is_server_itself(api: &Shared, certname: &str) -> bool {
     certname == api.fabric.address().common_name()
 }
 
-/// What `tutti ca` and `tutti reset-admin-password` ask for.
+/// Routes of `tutti ca`, `tutti reset-admin-password` and `tutti doctor`.
 fn is_for_local_verbs(route: &Route) -> bool {
     crate::certificates::is_of_the_ca(route)
         || route.operation_id == routes::USER_RESET.operation_id
+        || route.operation_id == routes::DOCTOR.operation_id
 }
 
 /// By the names of the service that the route belongs to.

@@ -18,6 +18,7 @@ mod connections;
 mod controller;
 pub mod defaults;
 mod deploys;
+mod doctor;
 mod environments;
 mod events;
 mod failure;
@@ -261,6 +262,7 @@ pub fn router(state: ApiState) -> Router {
         .on(&routes::CERTIFICATE_CHANGE, certificates::change)
         .on(&routes::CERTIFICATE_CLEAN, certificates::clean)
         .on(&routes::METRICS, metrics::metrics)
+        .on(&routes::DOCTOR, doctor::diagnose)
         .on(&routes::CONTROLLER, controller::connect)
         .on(&routes::CONTROLLER_SERVER, controller::connect)
         .on(&routes::CODE_DEPLOYS, code_manager::deploy)
@@ -268,6 +270,8 @@ pub fn router(state: ApiState) -> Router {
         .on(&routes::CODE_WEBHOOK, code_manager::webhook)
         .on(&routes::CODE_WEBHOOK_R10K, code_manager::webhook_r10k)
         .on(&routes::CODE_WEBHOOK_MODULE, code_manager::webhook_module)
+        .on(&routes::CODE_WEBHOOK_QUEUE, code_manager::webhook_queue)
+        .on(&routes::WEBHOOK_GO_HEALTH, code_manager::webhook_health)
         .on(&routes::CODE_HISTORY, code_manager::history)
         .on(&routes::CODE_VERSIONS, code_manager::list)
         .on(&routes::CODE_DIFF, code_manager::diff)

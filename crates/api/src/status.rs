@@ -116,7 +116,7 @@ async fn all(api: &Shared, query: &StatusQuery) -> Services {
 }
 
 /// Parts of the server that may be missing, and are configured.
-fn features(api: &Shared) -> Vec<FeatureStatus> {
+pub(crate) fn features(api: &Shared) -> Vec<FeatureStatus> {
     let code = api.code_manager.iter().flat_map(CodeService::features);
     code.chain(api.info.features.iter().cloned()).collect()
 }

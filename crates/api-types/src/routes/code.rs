@@ -8,7 +8,7 @@ use crate::{
     CodeCollected, CodeDeploy, CodeDeployment, CodeDeploysCommand, CodeDeploysStatus, CodeDiff,
     CodeGcCommand, CodeHistory, CodePinCommand, CodePinned, CodePromoteCommand,
     CodeRollbackCommand, CodeUnpinCommand, CodeVerified, CodeVerifyCommand, CodeVersions,
-    CodeWebhookReply,
+    CodeWebhookReply, WebhookGoHealth, WebhookQueueItem,
 };
 
 super::group! {
@@ -28,6 +28,11 @@ super::group! {
         "Deploy the environments that have the module which was pushed").reply::<CodeWebhookReply>(200)
         .query(&["type", "module_name", "branch_only", "token"])
         .max_body_bytes(WEBHOOK_BODY_BYTES).asks_only();
+    CODE_WEBHOOK_QUEUE = Route::new(Get, "/api/v1/queue", "code_webhook_queue", Policy::Public,
+        "The last deployments, as webhook-go shows its queue: with the secret of webhooks, or a token")
+        .reply::<Vec<WebhookQueueItem>>(200).query(&["token"]);
+    WEBHOOK_GO_HEALTH = Route::new(Get, "/health", "webhook_go_health", Policy::Public,
+        "That the server runs, as webhook-go says it").reply::<WebhookGoHealth>(200);
     CODE_HISTORY = Route::new(Get, "/tutti/v1/code/history", "code_history", VIEW,
         "The deployments, newest first").reply::<CodeHistory>(200)
         .query(&["environment", "before", "limit"]);

@@ -1,8 +1,9 @@
-//! How the services are: `/status/v1` and `/metrics`.
+//! How the services are: `/status/v1`, `/metrics` and the server's part of `tutti doctor`.
 
-use crate::ServiceStatus;
 use crate::route::Method::Get;
 use crate::route::{Policy, Route};
+use crate::routes::permissions::VIEW;
+use crate::{ServerDiagnosis, ServiceStatus};
 
 super::group! {
     SERVICES = Route::new(Get, "/status/v1/services", "services", Policy::Public,
@@ -15,4 +16,6 @@ super::group! {
         Policy::Public, "Whether a service is well, in one word").text(200, "text/plain");
     METRICS = Route::new(Get, "/metrics", "metrics", Policy::Authenticated,
         "Figures for Prometheus").text(200, "text/plain; version=0.0.4");
+    DOCTOR = Route::new(Get, "/tutti/v1/doctor", "doctor", VIEW,
+        "Agents, brokers and parts of this server that have not started").reply::<ServerDiagnosis>(200);
 }

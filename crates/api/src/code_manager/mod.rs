@@ -9,6 +9,7 @@ mod shown;
 mod verify;
 mod versions;
 mod webhook;
+mod webhook_queue;
 
 use access::Permission;
 use api_types::{ApiError, EnvironmentCode, kinds};
@@ -26,6 +27,7 @@ pub use service::{CodeService, StartedCode};
 pub(crate) use verify::verify;
 pub(crate) use versions::{collect, diff, history, list, pin, promote, rollback, unpin};
 pub(crate) use webhook::{webhook, webhook_module, webhook_r10k};
+pub(crate) use webhook_queue::{webhook_health, webhook_queue};
 
 /// The service; an error where the server deploys no code.
 fn service(api: &Shared) -> Result<&CodeService, Failure> {

@@ -28,6 +28,7 @@ use crate::world::{Reply, World};
 const DEPLOYS: &str = "/code-manager/v1/deploys";
 const STATUS: &str = "/code-manager/v1/deploys/status";
 const WEBHOOK: &str = "/code-manager/v1/webhook";
+const QUEUE: &str = "/api/v1/queue";
 const CODE: &str = "/tutti/v1/code";
 const SECRET: &str = "a secret of webhooks";
 
@@ -53,6 +54,8 @@ pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
             "/api/v1/r10k/module?type=github",
             json!({"ref": "refs/tags/v1"}).to_string(),
         ),
+        "code_webhook_queue" => (QUEUE, none()),
+        "webhook_go_health" => ("/health", none()),
         "code_history" => ("/tutti/v1/code/history", none()),
         "code_versions" => ("/tutti/v1/code/versions", none()),
         "code_diff" => ("/tutti/v1/code/diff?environment=production", none()),
@@ -800,4 +803,54 @@ async fn verification_reports_and_repairs_damaged_code_for_those_who_may_deploy_
     assert_eq!(self::live(&world, "production"), "2");
     let unknown = post(&world, VERIFY, json!({"everything": true})).await;
     assert_eq!(unknown.status, StatusCode::BAD_REQUEST);
+}
+
+#[tokio::test]
+async fn the_queue_of_webhook_go_is_shown_with_the_secret_or_a_token() {
+    let world = World::deploying().await;
+    let basic = |password: &str| {
+        let encoded = STANDARD.encode(format!("puppet:{password}"));
+        [("authorization", format!("Basic {encoded}"))]
+    };
+    let push = json!({"ref": "refs/heads/production"}).to_string();
+    let headers = basic(SECRET);
+    let headers = [
+        ("x-github-event", "push"),
+        (headers[0].0, headers[0].1.as_str()),
+    ];
+    let reply = hook_at(&world, "/api/v1/r10k/environment", &headers, &push).await;
+    let id = reply.json()["deploys"][0]["id"].as_i64().unwrap();
+    over(&world, id).await;
+    let look = async |authorization: Option<&str>| {
+        let request = http::Request::builder().method("GET").uri(QUEUE);
+        let request = match authorization {
+            Some(value) => request.header("authorization", value),
+            None => request,
+        };
+        world
+            .send(request.body("".into()).expect("a request"))
+            .await
+    };
+    let items = look(Some(&basic(SECRET)[0].1)).await.json();
+    let mut all = items.as_array().unwrap().iter();
+    let last = all.find(|item| item["Id"] == id.to_string()).unwrap();
+    assert_eq!(
+        (&last["Name"], &last["State"]),
+        (&json!("production"), &json!("success"))
+    );
+    assert_eq!(last["CommandType"], "environment");
+    assert_eq!(
+        last["Command"],
+        json!(["tutti", "code", "deploy", "production"])
+    );
+    for key in ["AddedAt", "StartedAt", "FinishedAt"] {
+        assert!(last[key].as_str().unwrap().starts_with("20"), "{last}");
+    }
+    assert_eq!(world.ok(QUEUE).await, items, "with a token");
+    let wrong = look(Some(&basic("another secret")[0].1)).await;
+    assert_eq!(wrong.status, StatusCode::UNAUTHORIZED);
+    assert_eq!(wrong.kind(), "tutti/webhook-unsigned");
+    let nobody = look(None).await;
+    assert_eq!(nobody.kind(), "puppetlabs.rbac/user-unauthenticated");
+    assert_eq!(world.ok("/health").await, json!({"message": "running"}));
 }

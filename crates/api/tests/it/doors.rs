@@ -128,6 +128,7 @@ fn sample(route: &Route) -> (&'static str, String) {
         "simple" => "/status/v1/simple",
         "simple_service" => "/status/v1/simple/broker-service",
         "metrics" => "/metrics",
+        "doctor" => "/tutti/v1/doctor",
         "activity_events_v1" => "/activity-api/v1/events",
         "activity_csv_v1" => "/activity-api/v1/events.csv",
         "activity_events_v2" => "/activity-api/v2/events",
@@ -291,6 +292,9 @@ async fn who_lacks_a_permission_is_refused_by_exactly_the_routes_that_ask_for_on
             assert_eq!(*permission, format!("{object_type}:{action}"), "{route:?}");
         } else if asks_for_a_certificate(route) {
             assert_eq!(reply.status, StatusCode::UNAUTHORIZED, "{route:?}");
+        } else if route.operation_id == routes::CODE_WEBHOOK_QUEUE.operation_id {
+            // Its handler asks, since the secret of webhooks is enough, too.
+            assert_eq!(reply.kind(), "puppetlabs.orchestrator/not-permitted");
         } else if HANDLER_ASKS.contains(&route.operation_id) {
             assert_eq!(reply.status, StatusCode::FORBIDDEN, "{route:?}");
             assert_eq!(

@@ -20,6 +20,7 @@ mod connections;
 mod decisions;
 mod deploys;
 mod directories;
+mod doctor;
 mod doors;
 mod file_sync;
 mod following;

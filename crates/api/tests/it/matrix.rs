@@ -83,6 +83,11 @@ const SENSITIVE: &[(&str, &[i64])] = &[
     ("scheduled_update", &[]),
     ("scheduled_delete", &[]),
     ("jobs", &[OPERATORS, VIEWERS, PROJECT_DEPLOYERS]),
+    ("doctor", &[OPERATORS, VIEWERS, PROJECT_DEPLOYERS]),
+    (
+        "code_webhook_queue",
+        &[OPERATORS, VIEWERS, PROJECT_DEPLOYERS],
+    ),
     // Who may look at groups may not change them.
     ("node_group_create", &[OPERATORS]),
     ("classifier_environment_put", &[OPERATORS]),

@@ -63,6 +63,15 @@ impl Secret {
         }
     }
 
+    /// Proof in a header `Authorization` alone, for requests without a body.
+    pub fn check_password(&self, authorization: &str) -> Proof {
+        match self.is_password(authorization) {
+            Some(true) => Proof::Right,
+            Some(false) => Proof::Wrong,
+            None => Proof::Absent,
+        }
+    }
+
     /// `sha256=` and 64 hexadecimal digits, or the digits alone.
     fn signs(&self, signature: &str, body: &[u8]) -> bool {
         let digits = signature.strip_prefix("sha256=").unwrap_or(signature);

@@ -1,0 +1,54 @@
+//! `GET /tutti/v1/doctor`: what a running server alone knows of its own health. Main type: [`ServerDiagnosis`].
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::PreciseTimestamp;
+
+/// State of a running server, for `tutti doctor`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ServerDiagnosis {
+    /// Version of Tutti that runs.
+    pub version: String,
+    /// Time of the server's clock.
+    pub time: PreciseTimestamp,
+    /// Versions of the agents that are connected.
+    pub agents: AgentVersions,
+    /// Brokers that are connected, the server's own among them.
+    pub brokers: Vec<ConnectedBroker>,
+    /// Configured parts of the server that have not started, with the reason.
+    pub faults: Vec<ServiceFault>,
+    /// Reason for which the database cannot be read; null: it can.
+    pub database_fault: Option<String>,
+}
+
+/// Versions of connected agents with their numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AgentVersions {
+    /// Stock pxp-agents, which tell no version.
+    pub stock: u64,
+    /// Agents of Tutti, by version.
+    pub tutti: BTreeMap<String, u64>,
+}
+
+/// A broker with the number of nodes on it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ConnectedBroker {
+    /// PCP URI of the broker.
+    #[schema(example = "pcp://broker.example.com/server")]
+    pub uri: String,
+    /// Connected nodes.
+    pub nodes: u64,
+}
+
+/// A part of the server that has not started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ServiceFault {
+    /// Name among the services of `/status/v1/services`.
+    #[schema(example = "puppetdb-service")]
+    pub service: String,
+    /// Cause, place and next step.
+    pub fault: String,
+}

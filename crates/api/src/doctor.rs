@@ -1,0 +1,77 @@
+//! `GET /tutti/v1/doctor`: the server's own part of a diagnosis.
+
+use std::collections::BTreeMap;
+
+use api_types::{AgentVersions, ConnectedBroker, PreciseTimestamp, ServerDiagnosis, ServiceFault};
+use axum::Json;
+use axum::extract::State;
+use error_causes::chain;
+use fabric::Presence;
+use pcp::PcpUri;
+
+use crate::Shared;
+use crate::defaults::DIAGNOSIS_DATABASE_WAIT;
+use crate::failure::Failure;
+use crate::given::Given;
+
+pub(crate) async fn diagnose(
+    State(api): State<Shared>,
+    Given(given): Given,
+) -> Result<Json<ServerDiagnosis>, Failure> {
+    given.finish()?;
+    let connected = api.fabric.connected();
+    let presences: Vec<&Presence> = connected.iter().map(|(_, presence)| presence).collect();
+    let faults = crate::status::features(&api)
+        .into_iter()
+        .filter_map(|feature| {
+            Some(ServiceFault {
+                service: feature.service().to_owned(),
+                fault: feature.fault()?.to_string(),
+            })
+        });
+    Ok(Json(ServerDiagnosis {
+        version: api.info.version.clone(),
+        time: PreciseTimestamp(jiff::Timestamp::now()),
+        agents: agent_versions(&presences),
+        brokers: brokers(&api.fabric.brokers(), &presences),
+        faults: faults.collect(),
+        database_fault: database_fault(&api).await,
+    }))
+}
+
+fn agent_versions(presences: &[&Presence]) -> AgentVersions {
+    let mut versions = AgentVersions::default();
+    for presence in presences {
+        match &presence.capabilities {
+            Some(told) => *versions.tutti.entry(told.version.clone()).or_default() += 1,
+            None => versions.stock += 1,
+        }
+    }
+    versions
+}
+
+fn brokers(attached: &[PcpUri], presences: &[&Presence]) -> Vec<ConnectedBroker> {
+    let mut nodes: BTreeMap<String, u64> = BTreeMap::new();
+    for broker in attached {
+        nodes.insert(broker.to_string(), 0);
+    }
+    for presence in presences {
+        *nodes.entry(presence.broker.to_string()).or_default() += 1;
+    }
+    let brokers = nodes.into_iter();
+    brokers
+        .map(|(uri, nodes)| ConnectedBroker { uri, nodes })
+        .collect()
+}
+
+async fn database_fault(api: &Shared) -> Option<String> {
+    let read = tokio::time::timeout(DIAGNOSIS_DATABASE_WAIT, api.store.last_event_id()).await;
+    match read {
+        Ok(Ok(_)) => None,
+        Ok(Err(error)) => Some(chain(&error).to_string()),
+        Err(_) => Some(format!(
+            "it gave no answer within {} s",
+            DIAGNOSIS_DATABASE_WAIT.as_secs()
+        )),
+    }
+}

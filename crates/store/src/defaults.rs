@@ -119,3 +119,7 @@ pub const HISTORY_SKIPPED_EVENTS: i64 = 1_000_000;
 
 /// Numbers of commits that are skipped after an older history was accepted: 200 commits/s.
 pub const HISTORY_SKIPPED_COMMITS: i64 = 1_000;
+
+/// Time that a look at a SQLite file takes for its quick check: some 2 GB are read in it from a fast disk. Larger
+/// databases are checked by hand.
+pub const SURVEY_INTEGRITY: Duration = Duration::from_secs(4);

@@ -54,6 +54,7 @@ mod sqlite;
 mod state;
 mod step;
 mod store;
+mod survey;
 mod task_targets;
 mod tokens;
 mod usage;
@@ -105,6 +106,7 @@ pub use schedule_row::{Advance, NewSchedule, ScheduleEdit, ScheduleRow, SlotRow}
 pub use schedule_slots::{OpenSlot, SlotClaim, SlotKey};
 pub use schedules::{ScheduleFilter, ScheduleOrder};
 pub use store::Store;
+pub use survey::{ConnectionEncryption, DatabaseSurvey, Integrity, SchemaState};
 pub use task_targets::TaskTargetRow;
 pub use tokens::{NewToken, TokenRow};
 pub use usage::UsageRow;

@@ -136,6 +136,15 @@ impl SessionId {
     }
 }
 
+/// The session that has the database, in words; nothing is ended.
+pub(super) async fn session(client: &Client) -> Result<Option<String>, Error> {
+    let row = client.query_opt(HOLDER, &[&LOCK, &BEATS]).await?;
+    let session = row
+        .map(|row| row.try_get::<_, Option<String>>(0))
+        .transpose()?;
+    Ok(session.flatten().map(|text| format!("backend {text}")))
+}
+
 // === impl Holder ===
 
 impl Holder {

@@ -9,6 +9,7 @@ mod errors;
 mod holder;
 mod migrate;
 mod session;
+mod survey;
 mod tls;
 mod writer;
 

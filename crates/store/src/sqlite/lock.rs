@@ -47,7 +47,8 @@ pub(crate) fn take(path: &Path) -> Result<Lock, OpenStoreError> {
     Ok(Lock { _file: file })
 }
 
-fn lock_path(path: &Path) -> PathBuf {
+/// The file whose lock the server holds.
+pub(super) fn lock_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     name.into()

@@ -8,6 +8,7 @@ mod bind;
 mod connection;
 mod lock;
 mod readers;
+pub(crate) mod survey;
 mod writer;
 
 use std::path::{Path, PathBuf};

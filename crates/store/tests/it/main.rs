@@ -30,5 +30,6 @@ mod run_secrets;
 mod runs;
 mod sizes;
 mod statements;
+mod survey;
 mod usage;
 mod users;

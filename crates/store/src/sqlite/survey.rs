@@ -1,0 +1,106 @@
+//! A look at a SQLite file beside the server that has it: [`look`].
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OptionalExtension as _};
+
+use super::connection::{open_reader, refused};
+use super::lock::lock_path;
+use crate::OpenStoreError;
+use crate::defaults::SURVEY_INTEGRITY;
+use crate::migrations;
+use crate::survey::{DatabaseSurvey, Integrity, SchemaState};
+
+/// A table that is there as soon as a server has started.
+const HAS_SCHEMA: &str = "SELECT 1 FROM sqlite_master WHERE name = 'schema_migrations'";
+
+/// Looks at the file. Its quick check is given up after [`SURVEY_INTEGRITY`].
+pub(crate) async fn look(path: PathBuf) -> Result<DatabaseSurvey, OpenStoreError> {
+    let (opened, file) = tokio::task::spawn_blocking(move || {
+        let connection = open_reader(&path)?;
+        let survey = facts(&connection, &path)?;
+        Ok::<_, OpenStoreError>(((connection, survey), path))
+    })
+    .await
+    .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))?;
+    let (connection, survey) = opened;
+    let interrupt = connection.get_interrupt_handle();
+    let mut check = tokio::task::spawn_blocking(move || {
+        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
+    });
+    let integrity = match tokio::time::timeout(SURVEY_INTEGRITY, &mut check).await {
+        Ok(Ok(Ok(told))) if told == "ok" => Integrity::Whole,
+        Ok(Ok(Ok(damage))) => Integrity::Damaged(damage),
+        Ok(Ok(Err(error))) => Integrity::Damaged(refused(&file, error).to_string()),
+        Ok(Err(panic)) => std::panic::resume_unwind(panic.into_panic()),
+        Err(_) => {
+            interrupt.interrupt();
+            // It ends at its next step.
+            drop(check.await);
+            Integrity::Unfinished(SURVEY_INTEGRITY.as_secs())
+        }
+    };
+    Ok(DatabaseSurvey {
+        integrity: Some(integrity),
+        ..survey
+    })
+}
+
+fn facts(connection: &Connection, path: &Path) -> Result<DatabaseSurvey, OpenStoreError> {
+    let engine = |source: rusqlite::Error| refused(path, source);
+    let has_schema: Option<i64> = connection
+        .query_row(HAS_SCHEMA, [], |row| row.get(0))
+        .optional()
+        .map_err(engine)?;
+    let schema = match has_schema {
+        None => SchemaState::Empty,
+        Some(_) => SchemaState::of(migrations::SQLITE, &applied(connection).map_err(engine)?),
+    };
+    Ok(DatabaseSurvey {
+        place: path.display().to_string(),
+        engine: format!("SQLite {}", rusqlite::version()),
+        schema,
+        encryption: None,
+        holder: holder(path),
+        integrity: None,
+        clock_ms: None,
+    })
+}
+
+fn applied(connection: &Connection) -> rusqlite::Result<Vec<(i64, String)>> {
+    let mut statement = connection.prepare(migrations::APPLIED)?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    rows.collect()
+}
+
+/// The process that holds the file's lock, as the kernel lists it: to try the lock would keep a server from its start.
+fn holder(path: &Path) -> Option<String> {
+    let metadata = std::fs::metadata(lock_path(path)).ok()?;
+    let locks = std::fs::read_to_string("/proc/locks").ok()?;
+    let pid = holder_in(&locks, metadata.ino())?;
+    Some(format!("process {pid}"))
+}
+
+/// `1: FLOCK  ADVISORY  WRITE 1234 08:01:4711 0 EOF`
+fn holder_in(locks: &str, inode: u64) -> Option<u32> {
+    locks.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let of_file = fields.get(5)?.rsplit(':').next()?.parse::<u64>().ok()? == inode;
+        (*fields.get(1)? == "FLOCK" && of_file).then(|| fields.get(4)?.parse().ok())?
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_holder_of_a_lock_is_found_in_the_list_of_the_kernel() {
+        let locks = "1: POSIX  ADVISORY  READ 7 fe:00:4711 0 EOF\n\
+                     2: FLOCK  ADVISORY  WRITE 812 fe:00:4711 0 EOF\n\
+                     2: -> FLOCK  ADVISORY  WRITE 813 fe:00:4711 0 EOF\nbad\n";
+        assert_eq!(holder_in(locks, 4711), Some(812));
+        assert_eq!(holder_in(locks, 4712), None);
+    }
+}

@@ -1,0 +1,93 @@
+//! A look at a database without opening it as a server does: [`DatabaseSurvey`].
+//!
+//! The rule: nothing is made, migrated, locked or waited for, so it is safe beside the server that has the database.
+
+use crate::OpenStoreError;
+use crate::config::{StoreConfig, Target};
+use crate::migrations::{self, MigrateError};
+use crate::postgres::Postgres;
+use crate::sqlite;
+
+/// Facts on a database that answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatabaseSurvey {
+    /// Path, or host and name.
+    pub place: String,
+    /// Engine and its version, such as `SQLite 3.50.2`.
+    pub engine: String,
+    /// State of the tables.
+    pub schema: SchemaState,
+    /// Protection of the connection; `None`: it leaves no process, or goes over a socket of this machine.
+    pub encryption: Option<ConnectionEncryption>,
+    /// Process or session that has the database; `None`: no server has it.
+    pub holder: Option<String>,
+    /// Result of the engine's own quick check; `None`: the engine has none.
+    pub integrity: Option<Integrity>,
+    /// Time of the database's clock in milliseconds since the epoch; `None`: it is this machine's.
+    pub clock_ms: Option<i64>,
+}
+
+/// Tables beside those that this program needs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SchemaState {
+    /// There are none yet: no server has started with it.
+    Empty,
+    /// They are those of this program.
+    Current(i64),
+    /// The next start of the server brings them up to date, from the first number to the second.
+    Older(i64, i64),
+    /// Another program wrote them.
+    Unusable(MigrateError),
+}
+
+/// Protection of a connection to PostgreSQL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConnectionEncryption {
+    /// Encrypted, with this version of TLS.
+    Encrypted(String),
+    /// Password and results go over the network in clear.
+    Clear,
+}
+
+/// Result of `PRAGMA quick_check`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Integrity {
+    /// No damage was found.
+    Whole,
+    /// The first damage that was found.
+    Damaged(String),
+    /// The database is too large to be checked within this many seconds.
+    Unfinished(u64),
+}
+
+impl DatabaseSurvey {
+    /// Looks at the database of a configuration.
+    ///
+    /// # Errors
+    /// It does not answer, or may not be read.
+    pub async fn of(config: &StoreConfig) -> Result<Self, OpenStoreError> {
+        match config.target()? {
+            Target::Sqlite(path) => sqlite::survey::look(path).await,
+            Target::Postgres(url) => Postgres::survey(&url).await,
+        }
+    }
+}
+
+// === impl SchemaState ===
+
+impl SchemaState {
+    /// The state that the applied migrations amount to.
+    pub(crate) fn of(known: &'static [migrations::Migration], applied: &[(i64, String)]) -> Self {
+        let last = |number: Option<i64>| number.unwrap_or_default();
+        let (found, newest) = (
+            last(applied.last().map(|(number, _)| *number)),
+            last(known.last().map(|migration| migration.number)),
+        );
+        match migrations::pending(known, applied) {
+            Err(error) => Self::Unusable(error),
+            Ok([]) => Self::Current(found),
+            Ok(_) if applied.is_empty() => Self::Empty,
+            Ok(_) => Self::Older(found, newest),
+        }
+    }
+}

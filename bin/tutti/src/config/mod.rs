@@ -5,6 +5,8 @@
 
 mod code;
 mod error;
+#[cfg(test)]
+mod keys;
 mod sections;
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,234 @@
+//! Every key of `docs/server.md` is one of the configuration types, and the other way round: [`keys_of`].
+//!
+//! The rule: the keys come from the types themselves, as serde asks for them, so none can be forgotten.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::fmt;
+
+use serde::de::value::StrDeserializer;
+use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
+
+use super::Config;
+
+/// Names that stand for any key of a map.
+const ANY_KEY: &str = "NAME";
+
+/// Keys below a path, as the type at its end asks for them.
+#[derive(Default)]
+struct Found {
+    fields: Vec<String>,
+}
+
+/// A walk along a path of keys, which ends with an error when it has found what the type asks for.
+#[derive(Clone, Copy)]
+struct Walk<'w> {
+    path: &'w [String],
+    found: &'w RefCell<Found>,
+}
+
+/// Its only error: the walk is over.
+#[derive(Debug)]
+struct Over;
+
+impl fmt::Display for Over {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the walk is over")
+    }
+}
+
+impl std::error::Error for Over {}
+
+impl serde::de::Error for Over {
+    fn custom<T: fmt::Display>(_: T) -> Self {
+        Self
+    }
+}
+
+impl<'de> Deserializer<'de> for Walk<'_> {
+    type Error = Over;
+
+    fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Over> {
+        Err(Over)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Over> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Over> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Over> {
+        visitor.visit_seq(One(self))
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Over> {
+        match self.path.split_first() {
+            Some((key, path)) => visitor.visit_map(Entry {
+                key,
+                value: Some(Self { path, ..self }),
+            }),
+            None => {
+                self.found.borrow_mut().fields.push(ANY_KEY.to_owned());
+                Err(Over)
+            }
+        }
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        fields: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Over> {
+        if !self.path.is_empty() {
+            return self.deserialize_map(visitor);
+        }
+        let mut found = self.found.borrow_mut();
+        found.fields.extend(fields.iter().map(ToString::to_string));
+        Err(Over)
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit
+        unit_struct tuple tuple_struct enum identifier ignored_any
+    }
+}
+
+/// A list with one element.
+struct One<'w>(Walk<'w>);
+
+impl<'de> SeqAccess<'de> for One<'_> {
+    type Error = Over;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, Over> {
+        seed.deserialize(self.0).map(Some)
+    }
+}
+
+/// A map with one entry.
+struct Entry<'w> {
+    key: &'w str,
+    value: Option<Walk<'w>>,
+}
+
+impl<'de> MapAccess<'de> for Entry<'_> {
+    type Error = Over;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, Over> {
+        if self.value.is_none() {
+            return Ok(None);
+        }
+        seed.deserialize(StrDeserializer::new(self.key)).map(Some)
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Over> {
+        let value = self
+            .value
+            .take()
+            .ok_or_else(|| Over::custom("there is one entry"))?;
+        seed.deserialize(value)
+    }
+}
+
+/// All keys of a type that have no further keys below them.
+fn keys_of<'de, T: Deserialize<'de>>() -> BTreeSet<String> {
+    let mut keys = BTreeSet::new();
+    let mut paths: Vec<Vec<String>> = vec![Vec::new()];
+    while let Some(path) = paths.pop() {
+        let found = RefCell::new(Found::default());
+        let walk = Walk {
+            path: &path,
+            found: &found,
+        };
+        // It always ends with an error.
+        assert!(T::deserialize(walk).is_err());
+        let fields = found.into_inner().fields;
+        if fields.is_empty() {
+            keys.insert(path.join("."));
+        }
+        paths.extend(
+            fields
+                .into_iter()
+                .map(|field| [path.clone(), vec![field]].concat()),
+        );
+    }
+    keys
+}
+
+/// Keys in the first column of the table of `docs/server.md`.
+fn documented() -> BTreeSet<String> {
+    let text = include_str!("../../../../docs/server.md");
+    let table = text
+        .split_once("\n## Configuration\n")
+        .expect("the section is there")
+        .1;
+    let table = table.split("\n## ").next().unwrap_or_default();
+    let rows = table.lines().filter(|line| line.starts_with("| `"));
+    let keys = rows.flat_map(|row| {
+        let column = row
+            .trim_start_matches('|')
+            .split('|')
+            .next()
+            .unwrap_or_default();
+        let keys = column
+            .split(',')
+            .map(|key| with_any_key(key.trim().trim_matches('`')));
+        keys.collect::<Vec<_>>()
+    });
+    keys.collect()
+}
+
+/// A part in capitals, such as `SOURCE`, stands for any key.
+fn with_any_key(key: &str) -> String {
+    let is_any = |part: &str| part.chars().all(|letter| letter.is_ascii_uppercase());
+    let parts = key.split('.');
+    let parts: Vec<&str> = parts
+        .map(|part| if is_any(part) { ANY_KEY } else { part })
+        .collect();
+    parts.join(".")
+}
+
+#[test]
+fn every_key_is_in_the_table_of_the_documentation_and_no_other() {
+    let (keys, documented) = (keys_of::<Config>(), documented());
+    let missing: Vec<_> = keys.difference(&documented).collect();
+    assert!(missing.is_empty(), "not in docs/server.md: {missing:#?}");
+    let extra: Vec<_> = documented.difference(&keys).collect();
+    assert!(
+        extra.is_empty(),
+        "in docs/server.md, and no key: {extra:#?}"
+    );
+}
+
+#[test]
+fn keys_below_lists_maps_and_options_are_found() {
+    #[derive(Deserialize)]
+    #[expect(dead_code, reason = "only the names count")]
+    struct Whole {
+        list: Vec<Part>,
+        map: std::collections::BTreeMap<String, Part>,
+        maybe: Option<Part>,
+        number: u8,
+    }
+    #[derive(Deserialize)]
+    #[expect(dead_code, reason = "only the names count")]
+    struct Part {
+        leaf: String,
+    }
+    let keys: Vec<String> = keys_of::<Whole>().into_iter().collect();
+    assert_eq!(keys, ["list.leaf", "map.NAME.leaf", "maybe.leaf", "number"]);
+}

@@ -2,7 +2,8 @@
 //! to run.
 //!
 //! Exit codes: 0 stopped as told, 1 failure, 2 the command line or the
-//! configuration file cannot be read, 3 the configuration makes no sense.
+//! configuration file cannot be read, 3 the configuration makes no sense, or
+//! the doctor found a problem.
 
 #![expect(
     clippy::print_stderr,
@@ -13,6 +14,7 @@
     reason = "bootstrap reports to the person who typed it"
 )]
 
+use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -24,6 +26,7 @@ use agent::config::{error, host_name};
 use agent::logging::{self, Level, LogConfig, Output};
 use agent::service;
 use clap::{Args, Parser, Subcommand};
+use doctor::Paint;
 use error_causes::chain;
 use pcp::{Certname, CertnameError};
 use pki::KeyType;
@@ -42,6 +45,24 @@ struct CommandLine {
 enum Command {
     /// Get a certificate from a Puppet CA (Tutti's or puppetserver's)
     Bootstrap(BootstrapArguments),
+    /// Look at this node's installation, and say what to do; exit code 3 if there is a problem
+    Doctor(DoctorArguments),
+}
+
+#[derive(Debug, Args)]
+struct DoctorArguments {
+    /// Configuration file (.conf in HOCON, or .json)
+    #[arg(long, value_name = "FILE")]
+    config_file: Option<String>,
+    /// Text for people, or one JSON document
+    #[arg(long, value_enum, default_value = "human")]
+    format: Format,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Human,
+    Json,
 }
 
 #[derive(Debug, Args)]
@@ -83,6 +104,7 @@ fn main() -> ExitCode {
     let command_line = CommandLine::parse();
     let done = match command_line.command {
         Some(Command::Bootstrap(arguments)) => service::block_on(bootstrap(arguments)),
+        Some(Command::Doctor(arguments)) => service::block_on(diagnose(arguments)),
         None => match agent::config::load(&command_line.arguments) {
             Ok(config) => service::block_on(service::run(config)),
             Err(error) => {
@@ -95,6 +117,27 @@ fn main() -> ExitCode {
         eprintln!("tutti-agent: cannot start the runtime: {error}");
         ExitCode::from(error::EXIT_FAILURE)
     })
+}
+
+async fn diagnose(asked: DoctorArguments) -> ExitCode {
+    let arguments = Arguments {
+        config_file: asked.config_file,
+        ..Arguments::default()
+    };
+    let report = agent::doctor::diagnose(&arguments).await;
+    let is_terminal = std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    let paint = if is_terminal {
+        Paint::Ansi
+    } else {
+        Paint::Plain
+    };
+    let text = match asked.format {
+        Format::Human => report.text(paint),
+        Format::Json => report.json(),
+    };
+    // A reader that went away needs no more of it.
+    let _ = writeln!(std::io::stdout(), "{text}");
+    ExitCode::from(report.exit_code())
 }
 
 async fn bootstrap(arguments: BootstrapArguments) -> ExitCode {

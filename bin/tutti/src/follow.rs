@@ -51,6 +51,11 @@ impl Follow {
         self.url().map(drop)
     }
 
+    /// Address at which it tells its state.
+    pub(crate) fn status_listen(&self) -> Option<SocketAddr> {
+        self.status_listen
+    }
+
     fn url(&self) -> Result<Url, String> {
         match self.server.parse::<Url>() {
             Ok(url) if url.scheme() == "https" && url.has_host() && url.path() == "/" => Ok(url),

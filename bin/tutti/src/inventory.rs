@@ -91,7 +91,8 @@ impl PuppetDb {
         own.into_iter().flatten()
     }
 
-    fn settings(&self, config: &Config) -> Result<PuppetDbConfig, ConfError> {
+    /// Servers, files and timeouts.
+    pub(crate) fn settings(&self, config: &Config) -> Result<PuppetDbConfig, ConfError> {
         let tls = config.client_files(
             self.cacert.as_deref(),
             self.cert.as_deref(),

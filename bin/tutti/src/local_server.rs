@@ -49,6 +49,11 @@ pub(crate) fn find(config: &Config) -> Result<LocalServer> {
     }))
 }
 
+/// True if something accepts connections at the address of the API.
+pub(crate) fn is_listening(config: &Config) -> bool {
+    TcpStream::connect_timeout(&reachable(config.api.listen), LOOK_FOR_SERVER).is_ok()
+}
+
 /// A listener on all addresses is reached by the loopback one.
 fn reachable(listen: SocketAddr) -> SocketAddr {
     let address = match listen.ip() {

@@ -17,6 +17,7 @@ mod code;
 mod connection;
 mod db;
 mod defaults;
+pub mod doctor;
 mod enc;
 mod failure;
 mod follow;

@@ -4,6 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::defaults::{CLOCK_NOTE, CLOCK_PROBLEM};
 use crate::finding::Finding;
+use crate::program::output_of;
 
 /// Name of the check.
 pub const CHECK: &str = "clock";
@@ -74,6 +75,20 @@ fn differing(other: &RemoteClock) -> Option<Finding> {
             Finding::problem(CHECK, "this machine", cause).remedy(REMEDY)
         }
     })
+}
+
+/// True if systemd says that the network keeps the clock; `None` where it does not say.
+pub fn is_synchronized() -> Option<bool> {
+    let told = output_of(
+        "timedatectl",
+        &["show", "--property=NTPSynchronized", "--value"],
+    )
+    .ok()?;
+    match told.trim() {
+        "yes" => Some(true),
+        "no" => Some(false),
+        _ => None,
+    }
 }
 
 /// The time of the header `Date` of an HTTP answer.

@@ -3,34 +3,47 @@
 //! The invariant: nothing is changed, whether the server runs or not, and whoever asks; what cannot be looked at is a
 //! finding, and so is a configuration that cannot be read.
 
-mod disks;
+mod certificate_files;
+mod code;
+mod database;
+mod directories;
+mod peers;
+mod role;
+mod running;
+mod service;
 mod state_files;
 
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
 use cli::{Format, say};
-use doctor::accounts::Accounts;
+use doctor::accounts::{Account, Accounts};
+use doctor::clock::{self, ClockFacts, RemoteClock};
+use doctor::unit::{self, UnitSighting};
 use doctor::{Check, Finding, Paint, Report};
 
+use self::role::Role;
 use crate::config::Config;
 
 /// Look at this server's installation: files, unit, ports, certificates, database, peers; and say what to do
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   tutti doctor
+  tutti doctor --config /etc/tutti/broker.toml
   tutti doctor --format json | jq -r '.findings[] | select(.severity == \"problem\") | .remedy'
 
 Exit codes: 0 no problem; 3 a problem was found; 2 the diagnosis itself could not be made.")]
 pub(crate) struct Options {
-    /// The server's configuration
+    /// The configuration of the server, broker or follower on this machine
     #[arg(long, env = "TUTTI_CONFIG", hide_env_values = true, default_value = crate::DEFAULT_CONFIG, value_name = "FILE")]
     config: PathBuf,
     /// How to print
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
+    #[command(flatten)]
+    connection: cli::Connection,
 }
 
 /// Facts that several checks start from.
@@ -38,7 +51,12 @@ struct Installation {
     config: Config,
     /// Path of the configuration.
     config_file: PathBuf,
+    role: Role,
     accounts: Accounts,
+    unit: UnitSighting,
+    connection: cli::Connection,
+    /// Clocks of the machines that answered.
+    clocks: Mutex<Vec<RemoteClock>>,
 }
 
 /// Makes the diagnosis and answers the exit code.
@@ -47,7 +65,7 @@ pub(crate) fn run(options: &Options) -> Result<u8> {
         .worker_threads(2)
         .enable_all()
         .build()?;
-    let report = runtime.block_on(diagnose(options));
+    let report = runtime.block_on(Box::pin(diagnose(options)));
     // A thread that hangs on a mount never ends.
     runtime.shutdown_background();
     let paint = match std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
@@ -64,35 +82,43 @@ pub(crate) fn run(options: &Options) -> Result<u8> {
 async fn diagnose(options: &Options) -> Report {
     let accounts = Accounts::read();
     let own = accounts.user_name(rustix::process::geteuid().as_raw());
-    let shown = options.config.display();
-    let config = match Config::read(&options.config) {
-        Ok(config) => config,
-        Err(error) => {
-            return Report {
-                subject: format!("server with the configuration {shown}, looked at as {own}"),
-                findings: vec![unusable(options, &error)],
-            };
-        }
+    let shown = options.config.display().to_string();
+    let (config, broken) = match Config::read(&options.config) {
+        Ok(config) => (Some(config), None),
+        Err(error) => (None, Some(error.to_string())),
     };
-    let subject = format!("server {} ({shown}), looked at as {own}", config.certname);
-    let mut findings = vec![Finding::ok(
-        "configuration",
-        shown.to_string(),
-        "it is valid",
-    )];
+    let Some(config) = config else {
+        let mut findings: Vec<Finding> = broken
+            .map(|why| unusable(&shown, why))
+            .into_iter()
+            .collect();
+        findings.extend(doctor::run(vec![service::unit_alone()]).await);
+        return Report {
+            subject: format!("server with the configuration {shown}, looked at as {own}"),
+            findings,
+        };
+    };
+    let role = Role::of(&config);
+    let subject = format!("{role} {} ({shown}), looked at as {own}", config.certname);
     let installation = Arc::new(Installation {
+        role,
+        unit: service::look(role).await,
         config,
         config_file: options.config.clone(),
         accounts,
+        connection: options.connection.clone(),
+        clocks: Mutex::default(),
     });
+    let mut findings = vec![Finding::ok("configuration", shown, "it is valid")];
     findings.extend(doctor::run(checks(&installation)).await);
+    // Behind the others: they ask the machines whose clocks are compared.
+    findings.extend(doctor::run(vec![clock_check(&installation)]).await);
     Report { subject, findings }
 }
 
-fn unusable(options: &Options, error: &dyn std::error::Error) -> Finding {
-    let place = options.config.display().to_string();
-    Finding::problem("configuration", place, error.to_string())
-        .remedy("editor /etc/tutti/tutti.toml")
+fn unusable(place: &str, why: String) -> Finding {
+    let command = format!("${{EDITOR:-vi}} {place} && tutti doctor --config {place}");
+    Finding::problem("configuration", place, why).remedy(command)
 }
 
 fn checks(installation: &Arc<Installation>) -> Vec<Check> {
@@ -100,9 +126,89 @@ fn checks(installation: &Arc<Installation>) -> Vec<Check> {
         let installation = Arc::clone(installation);
         Check::local(name, place, move || look(&installation))
     };
-    let data_dir = installation.config.data_dir.display().to_string();
-    vec![
+    let config = &installation.config;
+    let data_dir = config.data_dir.display().to_string();
+    let unit = installation.role.unit().unwrap_or("no unit").to_owned();
+    let mut checks = vec![
+        local(unit::CHECK, unit, service::check_unit),
         local(doctor::files::CHECK, data_dir.clone(), state_files::check),
-        local(doctor::disk::CHECK, data_dir, disks::check),
-    ]
+        local(doctor::disk::CHECK, data_dir, directories::check),
+        local(
+            doctor::ports::CHECK,
+            "this machine".to_owned(),
+            service::check_ports,
+        ),
+        local(
+            doctor::certificates::CHECK,
+            config.tls_files().cert.display().to_string(),
+            certificate_files::check,
+        ),
+    ];
+    if installation.role == Role::Server {
+        let place = database::place(config);
+        let of = Arc::clone(installation);
+        checks.push(Check::remote(database::CHECK, place, async move {
+            Box::pin(database::check(&of)).await
+        }));
+        let codedir = config.code.codedir.display().to_string();
+        checks.push(local(code::CHECK, codedir, code::check));
+        let of = Arc::clone(installation);
+        let place = config.api.listen.to_string();
+        checks.push(Check::remote(running::CHECK, place, async move {
+            Box::pin(running::check(&of)).await
+        }));
+    }
+    checks.extend(peers::checks(installation));
+    checks
+}
+
+fn clock_check(installation: &Arc<Installation>) -> Check {
+    let of = Arc::clone(installation);
+    Check::local(clock::CHECK, "this machine", move || {
+        let others = of.clocks.lock().unwrap_or_else(PoisonError::into_inner);
+        clock::judge(&ClockFacts {
+            is_synchronized: clock::is_synchronized(),
+            others: others.clone(),
+        })
+    })
+}
+
+// === impl Installation ===
+
+impl Installation {
+    /// Account that the service runs as: the one of its unit, or the owner of its data, or the one of the shipped unit.
+    fn account(&self) -> Account {
+        let accounts = &self.accounts;
+        if let UnitSighting::Known(unit) = &self.unit
+            && unit.is_installed()
+            && self.is_of_unit()
+        {
+            let root = || Some(accounts.account_of(0));
+            let named = unit.user().map_or_else(root, |name| accounts.account(name));
+            if let Some(account) = named {
+                return account;
+            }
+        }
+        if let Some(owner) = state_files::owner(&self.config.data_dir) {
+            return accounts.account_of(owner);
+        }
+        let own = || accounts.account_of(rustix::process::geteuid().as_raw());
+        accounts.account(service::SHIPPED_USER).unwrap_or_else(own)
+    }
+
+    /// True if the installed unit starts the service with this configuration.
+    fn is_of_unit(&self) -> bool {
+        let UnitSighting::Known(unit) = &self.unit else {
+            return false;
+        };
+        let default = self.role.default_config();
+        let named = unit.option("--config").unwrap_or(default);
+        self.config_file == PathBuf::from(named)
+    }
+
+    /// Notes the clock of a machine that answered.
+    fn note_clock(&self, clock: RemoteClock) {
+        let mut clocks = self.clocks.lock().unwrap_or_else(PoisonError::into_inner);
+        clocks.push(clock);
+    }
 }

@@ -3,25 +3,19 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
-use doctor::Finding;
-use doctor::accounts::Account;
 use doctor::defaults::DIRECTORY_ENTRIES;
 use doctor::files::{Expected, Service, Tree, judge, look};
+use doctor::{Finding, Severity};
 
 use super::Installation;
+use super::role::Role;
 use crate::config::Config;
-
-/// Unit of the server.
-pub(super) const UNIT: &str = "tutti.service";
-
-/// User that the shipped unit runs the server as.
-const SHIPPED_USER: &str = "tutti";
 
 /// Looks at every file that the server keeps or is told of.
 pub(super) fn check(installation: &Installation) -> Vec<Finding> {
     let service = Service {
-        account: account(installation),
-        unit: UNIT.to_owned(),
+        account: installation.account(),
+        unit: installation.role.unit().unwrap_or("the service").to_owned(),
     };
     let expected = expected_files(&installation.config, &installation.config_file);
     let looked: Vec<_> = expected
@@ -31,23 +25,40 @@ pub(super) fn check(installation: &Installation) -> Vec<Finding> {
             (expected, facts)
         })
         .collect();
-    judge(&looked, &service, &installation.accounts)
+    let mut findings = judge(&looked, &service, &installation.accounts);
+    findings.extend(exposed_token(installation));
+    findings
 }
 
-/// Account of the service: the owner of its data where there is any, or else the one of the shipped unit.
-fn account(installation: &Installation) -> Account {
-    let accounts = &installation.accounts;
-    if let Ok(metadata) = std::fs::metadata(&installation.config.data_dir) {
-        return accounts.account_of(metadata.uid());
-    }
-    let own = || accounts.account_of(rustix::process::geteuid().as_raw());
-    accounts.account(SHIPPED_USER).unwrap_or_else(own)
+/// The token file of the user who asks, where others can read it.
+fn exposed_token(installation: &Installation) -> Option<Finding> {
+    let path = cli::doctor::token_file(&installation.connection)?;
+    let facts = look(&path);
+    let expected = Tree::own(path.parent()?).read(&path).secret();
+    let service = Service {
+        account: installation
+            .accounts
+            .account_of(rustix::process::geteuid().as_raw()),
+        unit: "tutti".to_owned(),
+    };
+    let found = judge(&[(expected, facts)], &service, &installation.accounts);
+    found
+        .into_iter()
+        .find(|it| it.severity == Severity::Problem)
+}
+
+/// Owner of a directory, where it is there.
+pub(super) fn owner(directory: &Path) -> Option<u32> {
+    std::fs::metadata(directory).ok().map(|it| it.uid())
 }
 
 /// Requirements on all files.
 fn expected_files(config: &Config, config_file: &Path) -> Vec<Expected> {
-    let mut expected = own_files(config);
-    if config.ca.enabled {
+    let mut expected = Vec::new();
+    if Role::of(config) == Role::Server {
+        expected.extend(own_files(config));
+    }
+    if Role::of(config) == Role::Server && config.ca.enabled {
         expected.extend(ca_files(config));
     }
     expected.extend(named_files(config, config_file));

@@ -114,3 +114,134 @@ async fn a_ca_that_root_has_written_to_is_one_line_with_its_chown() {
     diagnosis.has_one("files", "problem", "chown -R");
     world.stop().await;
 }
+
+#[tokio::test]
+async fn a_running_server_is_asked_over_its_api_with_its_own_certificate() {
+    let world = World::start(&["web1.example.com"]).await;
+    let config = world.root().join("tutti.toml");
+    let diagnosis = Diagnosis::of(&config).await;
+    diagnosis.has_one("server", "ok", "it runs and answers");
+    diagnosis.has_one("agents", "ok", "1 agents of this version");
+    diagnosis.has_one("brokers", "ok", "with 1 nodes");
+    diagnosis.has_one("database", "ok", "whole, held by process");
+    diagnosis.has_one("ports", "ok", "tutti listens there");
+    diagnosis.has_one("code", "ok", "production");
+    let problems = diagnosis
+        .findings
+        .iter()
+        .filter(|it| it["severity"] == "problem");
+    let problems: Vec<_> = problems.map(|it| &it["place"]).collect();
+    assert_eq!(problems, ["broker.test"], "{:#?}", diagnosis.findings);
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn a_remote_broker_that_is_away_and_a_part_that_has_not_started_are_one_line_each() {
+    let sections = "\n[puppetdb]\nconf = '/nonexistent/puppetdb.conf'\n";
+    let world = World::of(crate::installation(""), &[]).await;
+    world.installation.configure(sections).unwrap();
+    let mut world = world;
+    world.kill_server().await;
+    world.start_server().await;
+    let diagnosis = Diagnosis::of(&world.root().join("tutti.toml")).await;
+    assert_eq!(diagnosis.code, Some(PROBLEMS));
+    // It is in `broker.remote_brokers` of every installation of the tests.
+    diagnosis.has_one("brokers", "problem", "broker.test");
+    diagnosis.has_one("features", "problem", "/nonexistent/puppetdb.conf");
+    diagnosis.has_one("puppetdb", "problem", "/nonexistent/puppetdb.conf");
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn a_port_that_another_program_holds_is_named_with_the_program() {
+    let mut world = World::start(&[]).await;
+    world.kill_server().await;
+    let address = format!("127.0.0.1:{}", world.installation.broker_port());
+    let _held = std::net::TcpListener::bind(&address).unwrap();
+    let diagnosis = Diagnosis::of(&world.root().join("tutti.toml")).await;
+    diagnosis.has_one("ports", "problem", &address);
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn a_puppetdb_that_is_away_does_not_hold_the_other_checks_up() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap();
+    let section = format!("\n[puppetdb]\nserver_urls = ['http://{address}']\n");
+    let mut world = World::of(crate::installation(&section), &[]).await;
+    world.kill_server().await;
+    let began = std::time::Instant::now();
+    let diagnosis = Diagnosis::of(&world.root().join("tutti.toml")).await;
+    diagnosis.has_one("puppetdb", "problem", "no answer within 15 s");
+    diagnosis.has_one("database", "ok", "held by no server");
+    assert!(began.elapsed().as_secs() < 60, "{:?}", began.elapsed());
+    world.stop().await;
+}
+
+/// `tutti-agent doctor` of a node, as a program reads it.
+async fn of_node(world: &World, certname: &str) -> Diagnosis {
+    let agent = Path::new(env!("CARGO_BIN_EXE_tutti")).with_file_name("tutti-agent");
+    let config = world
+        .installation
+        .agent_home(certname)
+        .join("pxp-agent.conf");
+    let mut command = Command::new(agent);
+    command.args(["doctor", "--format", "json", "--config-file"]);
+    let output = command.arg(config).output().await.unwrap();
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    Diagnosis {
+        code: output.status.code(),
+        findings: document["findings"].as_array().unwrap().clone(),
+    }
+}
+
+#[tokio::test]
+async fn a_node_is_looked_at_while_its_agent_stays_connected() {
+    let mut world = World::start(&["web1.example.com"]).await;
+    let path = "/orchestrator/v1/inventory/web1.example.com";
+    let since = world.client.get(path).await.unwrap()["timestamp"].clone();
+    let diagnosis = of_node(&world, "web1.example.com").await;
+    assert_eq!(diagnosis.code, Some(0), "{:#?}", diagnosis.findings);
+    diagnosis.has_one("brokers", "ok", "is the expected one");
+    diagnosis.has_one("task files", "ok", "it answers");
+    let now = world.client.get(path).await.unwrap();
+    assert_eq!(now["timestamp"], since, "its session goes on: {now}");
+
+    world.kill_server().await;
+    let diagnosis = of_node(&world, "web1.example.com").await;
+    assert_eq!(diagnosis.code, Some(PROBLEMS));
+    diagnosis.has_one("brokers", "problem", "cannot be reached");
+    world.stop().await;
+}
+
+#[tokio::test]
+async fn a_node_that_waits_for_its_signature_is_one_line_with_the_command() {
+    let world = World::start(&[]).await;
+    let home = world.root().join("waiting");
+    let ssl = home.join("ssl");
+    std::fs::create_dir_all(ssl.join("private_keys")).unwrap();
+    std::fs::write(ssl.join("private_keys/web9.example.com.pem"), "a key").unwrap();
+    let key = ssl.join("private_keys/web9.example.com.pem");
+    std::fs::set_permissions(&key, Permissions::from_mode(0o600)).unwrap();
+    let home_of_agent = world.installation.agent_home("web9.example.com");
+    std::fs::create_dir_all(&home_of_agent).unwrap();
+    let text = format!(
+        "broker-ws-uris : [\"wss://localhost:{}/pcp2/\"]\npcp-version : \"2\"\nca-uri : \"localhost:{}\"\n\
+         certname : \"web9.example.com\"\nssl-dir : {ssl:?}\nspool-dir : {home:?}\ntask-cache-dir : {home:?}\n",
+        world.installation.broker_port(),
+        world.installation.puppet_api_port()
+    );
+    std::fs::write(home_of_agent.join("pxp-agent.conf"), text).unwrap();
+    let diagnosis = of_node(&world, "web9.example.com").await;
+    let problems = diagnosis
+        .findings
+        .iter()
+        .filter(|it| it["severity"] == "problem");
+    let problems: Vec<_> = problems.collect();
+    assert_eq!(problems.len(), 1, "{problems:#?}");
+    assert_eq!(
+        problems[0]["remedy"],
+        "tutti ca sign web9.example.com  # on the server"
+    );
+    world.stop().await;
+}

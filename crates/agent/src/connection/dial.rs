@@ -122,16 +122,8 @@ async fn dial_unbounded(
     broker: &BrokerUri,
     capabilities: &str,
 ) -> Result<Dialed, DialError> {
-    // Read at every attempt: certificates are renewed while agents run.
-    let tls = ClientTls::load_for(&config.tls, config.broker_certnames.clone())?;
     let own = own_uri(config)?;
-    let name = ServerName::try_from(broker.host().to_owned())
-        .map_err(|_| DialError::HostName(broker.host().to_owned()))?;
-    let tcp = tunnel(config, broker).await?;
-    let mut stream = TlsConnector::from(tls)
-        .connect(name, tcp)
-        .await
-        .map_err(|source| handshake_error(broker.authority(), source))?;
+    let mut stream = connect_tls(config, broker).await?;
     let received = upgrade(&mut stream, config.pcp_version, broker, capabilities).await?;
     Ok(Dialed {
         stream,
@@ -140,6 +132,22 @@ async fn dial_unbounded(
         own,
         announced: capabilities.to_owned(),
     })
+}
+
+/// TLS with `broker`, whose certificate has been checked.
+pub(super) async fn connect_tls(
+    config: &ConnectionConfig,
+    broker: &BrokerUri,
+) -> Result<TlsStream<TcpStream>, DialError> {
+    // Read at every attempt: certificates are renewed while agents run.
+    let tls = ClientTls::load_for(&config.tls, config.broker_certnames.clone())?;
+    let name = ServerName::try_from(broker.host().to_owned())
+        .map_err(|_| DialError::HostName(broker.host().to_owned()))?;
+    let tcp = tunnel(config, broker).await?;
+    TlsConnector::from(tls)
+        .connect(name, tcp)
+        .await
+        .map_err(|source| handshake_error(broker.authority(), source))
 }
 
 fn handshake_error(to: String, source: std::io::Error) -> DialError {

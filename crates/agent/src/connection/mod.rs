@@ -15,6 +15,7 @@ mod control;
 mod dial;
 pub mod keepalive;
 mod live;
+pub(crate) mod probe;
 pub mod protocol;
 pub mod proxy;
 mod pulse;

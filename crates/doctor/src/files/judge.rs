@@ -93,7 +93,13 @@ fn all_well(fine: usize, looked: &[(Expected, PathFacts)], service: &Service) ->
     };
     let cause =
         format!("{count}{entries} as the user {user} needs, and no secret is open to others");
-    Finding::ok(CHECK, trees.join(", "), cause)
+    let more = trees.len().saturating_sub(PATHS_SHOWN);
+    trees.truncate(PATHS_SHOWN);
+    let place = match more {
+        0 => trees.join(", "),
+        more => format!("{} and {more} more", trees.join(", ")),
+    };
+    Finding::ok(CHECK, place, cause)
 }
 
 fn fault(expected: &Expected, facts: &PathFacts, account: &Account) -> Option<Fault> {
@@ -217,13 +223,14 @@ impl Group<'_> {
             );
         }
         let verb = self.verb();
-        let group = accounts.group_name(blocking.gid);
-        let needed = if blocking.is_directory { SEARCH } else { READ };
-        let group_bits = ((blocking.mode >> 3) & 0o7) as u8;
-        if verb == "read it" && blocking.gid != 0 && group_bits & needed != 0 {
+        let is_secret = self.paths.iter().any(|(expected, _)| expected.is_secret);
+        if verb == "read it" && is_secret {
+            // Not the group of the file: that of Puppet can read the key of its CA, too.
+            let group = accounts.group_name(service.account.gid);
             return format!(
-                "usermod --append --groups {group} {user} && systemctl restart {}",
-                service.unit
+                "install -d -m 0750 -o {user} -g {group} /etc/tutti/ssl && install -m 0400 -o {user} -g {group} {} \
+                 /etc/tutti/ssl/  # and name the copy in the configuration",
+                self.all_asked()
             );
         }
         let bits = if verb == "read it" { "rX" } else { "rwX" };
@@ -342,35 +349,19 @@ mod tests {
     }
 
     #[test]
-    fn a_key_of_puppet_is_read_by_its_group_or_by_an_access_list() {
-        let ssl = Tree::foreign("/etc/puppetlabs/puppet/ssl");
-        let key = "/etc/puppetlabs/puppet/ssl/private_keys/a.pem";
-        let keys =
-            |owner, mode| facts("/etc/puppetlabs/puppet/ssl/private_keys", owner, mode, true);
-        for (above, owner, mode, remedy) in [
-            (
-                keys(PUPPET, 0o750),
-                PUPPET,
-                0o640,
-                "usermod --append --groups puppet tutti && systemctl restart tutti.service",
-            ),
-            (
-                keys(ROOT, 0o750),
-                ROOT,
-                0o640,
-                "setfacl -m u:tutti:x /etc/puppetlabs/puppet/ssl/private_keys && setfacl -R -m \
-                 u:tutti:rX /etc/puppetlabs/puppet/ssl/private_keys/a.pem",
-            ),
-        ] {
-            let looked = [(
-                ssl.read(key).secret().required(),
-                file(key, owner, mode, above),
-            )];
-            let findings = judged(&looked);
-            assert_eq!(findings.len(), 1, "{findings:?}");
-            assert_eq!(findings[0].remedy.as_deref(), Some(remedy));
-            assert_eq!(findings[0].place, key);
-        }
+    fn a_key_of_puppet_is_copied_and_other_files_get_an_access_list() {
+        let directory = "/etc/puppetlabs/puppet/ssl/private_keys";
+        let path = format!("{directory}/a.pem");
+        let file = || file(&path, PUPPET, 0o640, facts(directory, PUPPET, 0o750, true));
+        let tree = Tree::foreign(directory);
+        let key = judged(&[(tree.read("a.pem").secret().required(), file())]);
+        assert_eq!((key.len(), key[0].place.as_str()), (1, path.as_str()));
+        let remedy = key[0].remedy.as_deref().unwrap();
+        let copy = format!("install -m 0400 -o tutti -g tutti {path} /etc/tutti/ssl/");
+        assert!(remedy.contains(&copy), "{remedy}");
+        let other = judged(&[(tree.read("a.pem").required(), file())]);
+        let list = format!("setfacl -m u:tutti:x {directory} && setfacl -R -m u:tutti:rX {path}");
+        assert_eq!(other[0].remedy, Some(list));
     }
 
     #[test]

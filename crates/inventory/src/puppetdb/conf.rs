@@ -121,6 +121,11 @@ impl PuppetDbConfig {
         Self::new(conf.server_urls, tls).map_err(|error| told(error.to_string()))
     }
 
+    /// Certificate files that the servers are asked with; `None` for plain HTTP.
+    pub fn tls(&self) -> Option<&TlsFiles> {
+        self.tls.as_ref()
+    }
+
     /// The servers, in order.
     pub fn server_urls(&self) -> &[Url] {
         &self.server_urls

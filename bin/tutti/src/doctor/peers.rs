@@ -1,0 +1,283 @@
+//! The puppetserver and the PuppetDB of the configuration. Main function: [`checks`]; [`judge`] decides.
+
+use std::sync::Arc;
+
+use doctor::clock::{RemoteClock, parse_http_date};
+use doctor::{Check, Finding};
+use error_causes::ConnectionError;
+use jiff::Timestamp;
+use pki::{ClientTls, TlsFiles};
+use reqwest::{StatusCode, Url};
+
+use super::Installation;
+
+/// A kind of peer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PeerKind {
+    Puppetserver,
+    PuppetDb,
+}
+
+/// A peer and the files that it is asked with.
+struct Peer {
+    kind: PeerKind,
+    url: Url,
+    /// `None`: plain HTTP.
+    files: Option<TlsFiles>,
+}
+
+/// Outcome of a question to a peer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum PeerAnswer {
+    /// It answered with this status and, where it says so, its version.
+    Answered(StatusCode, Option<String>),
+    /// The files that it is asked with cannot be used.
+    UnusableFiles(String),
+    /// There is no connection, for this reason.
+    Unreachable(String),
+}
+
+/// One check for each peer.
+pub(super) fn checks(installation: &Arc<Installation>) -> Vec<Check> {
+    let mut checks = Vec::new();
+    for found in peers(installation) {
+        match found {
+            Ok(peer) => {
+                let of = Arc::clone(installation);
+                let place = peer.url.to_string();
+                checks.push(Check::remote(peer.kind.check(), place, async move {
+                    let answer = Box::pin(peer.ask(&of)).await;
+                    vec![judge(&peer, &answer)]
+                }));
+            }
+            Err(finding) => {
+                let place = finding.place.clone();
+                checks.push(Check::local(finding.check, place, move || vec![finding]));
+            }
+        }
+    }
+    checks
+}
+
+fn peers(installation: &Installation) -> Vec<Result<Peer, Finding>> {
+    let config = &installation.config;
+    let mut peers = Vec::new();
+    if let Some(named) = &config.puppetserver {
+        peers.push(match named.place(config) {
+            Ok((url, files)) => Ok(Peer {
+                kind: PeerKind::Puppetserver,
+                url,
+                files: Some(files),
+            }),
+            Err(error) => Err(misnamed(PeerKind::Puppetserver, &error)),
+        });
+    }
+    if let Some(named) = &config.puppetdb {
+        match named.settings(config) {
+            Ok(settings) => {
+                let files = settings.tls().cloned();
+                peers.extend(settings.server_urls().iter().map(|url| {
+                    Ok(Peer {
+                        kind: PeerKind::PuppetDb,
+                        url: url.clone(),
+                        files: files.clone(),
+                    })
+                }));
+            }
+            Err(error) => peers.push(Err(misnamed(
+                PeerKind::PuppetDb,
+                &anyhow::Error::new(error),
+            ))),
+        }
+    }
+    peers
+}
+
+fn misnamed(kind: PeerKind, error: &anyhow::Error) -> Finding {
+    let place = format!("[{}] of the configuration", kind.check());
+    Finding::problem(kind.check(), place, format!("{error:#}"))
+        .remedy("tutti doctor  # after mending it")
+}
+
+// === impl PeerKind ===
+
+impl PeerKind {
+    fn check(self) -> &'static str {
+        match self {
+            Self::Puppetserver => "puppetserver",
+            Self::PuppetDb => "puppetdb",
+        }
+    }
+
+    /// A route that is asked for in daily work, and that only permitted clients get.
+    fn path(self) -> &'static str {
+        match self {
+            Self::Puppetserver => "/puppet/v3/environments",
+            Self::PuppetDb => "/pdb/query/v4/nodes?limit=1",
+        }
+    }
+
+    fn permission(self) -> &'static str {
+        match self {
+            Self::Puppetserver => {
+                "allow this certname in /etc/puppetlabs/puppetserver/conf.d/auth.conf there, then: systemctl reload \
+                 puppetserver"
+            }
+            Self::PuppetDb => {
+                "add this certname to certificate-allowlist in /etc/puppetlabs/puppetdb/conf.d there, then: systemctl \
+                 restart puppetdb"
+            }
+        }
+    }
+}
+
+// === impl Peer ===
+
+impl Peer {
+    async fn ask(&self, installation: &Installation) -> PeerAnswer {
+        let files = self.files.clone();
+        let http = tokio::task::spawn_blocking(move || client(files.as_ref())).await;
+        let http = match http {
+            Ok(Ok(http)) => http,
+            Ok(Err(why)) => return PeerAnswer::UnusableFiles(why),
+            Err(_) => return PeerAnswer::UnusableFiles("they could not be read".to_owned()),
+        };
+        let url = match self.url.join(self.kind.path()) {
+            Ok(url) => url,
+            Err(error) => return PeerAnswer::Unreachable(error.to_string()),
+        };
+        let asked = Timestamp::now();
+        let answer = match http.get(url).send().await {
+            Ok(answer) => answer,
+            Err(error) => {
+                let error = ConnectionError::of(&error);
+                return PeerAnswer::Unreachable(error.to_string());
+            }
+        };
+        let header = |name: &str| answer.headers().get(name).and_then(|it| it.to_str().ok());
+        if let Some(told) = header("date").and_then(parse_http_date) {
+            installation.note_clock(RemoteClock {
+                place: self.kind.check().to_owned(),
+                told,
+                own: asked + asked.duration_until(Timestamp::now()) / 2,
+            });
+        }
+        let version = header("x-puppet-version").map(str::to_owned);
+        PeerAnswer::Answered(answer.status(), version)
+    }
+}
+
+fn client(files: Option<&TlsFiles>) -> Result<reqwest::Client, String> {
+    let builder = reqwest::Client::builder()
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none());
+    let builder = match files {
+        Some(files) => {
+            let tls = ClientTls::load(files)
+                .map_err(|error| format!("{:#}", anyhow::Error::new(error)))?;
+            builder.tls_backend_preconfigured(Arc::unwrap_or_clone(tls))
+        }
+        // Plain HTTP: the settings are never used, and the library wants some.
+        None => builder.tls_backend_preconfigured(Arc::unwrap_or_clone(ClientTls::first_contact())),
+    };
+    builder.build().map_err(|error| error.to_string())
+}
+
+fn judge(peer: &Peer, answer: &PeerAnswer) -> Finding {
+    let (check, place) = (peer.kind.check(), peer.url.to_string());
+    match answer {
+        PeerAnswer::Answered(status, version) if status.is_success() => {
+            let version = version
+                .as_ref()
+                .map_or_else(String::new, |it| format!(" (Puppet {it})"));
+            Finding::ok(
+                check,
+                place,
+                format!("it answers and permits what Tutti asks{version}"),
+            )
+        }
+        PeerAnswer::Answered(StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED, _) => {
+            let cause = "it answers, and does not permit this server's certificate";
+            Finding::problem(check, place, cause).remedy(peer.kind.permission())
+        }
+        PeerAnswer::Answered(status, _) => {
+            let cause = format!("it answers HTTP {}, which is unexpected", status.as_u16());
+            let command = format!("journalctl -u {check} -n 50  # there");
+            Finding::problem(check, place, cause).remedy(command)
+        }
+        PeerAnswer::UnusableFiles(why) => Finding::problem(
+            check,
+            place,
+            format!("its certificate files cannot be used: {why}"),
+        )
+        .remedy(format!(
+            "look at cacert, cert and key of the section [{check}]"
+        )),
+        PeerAnswer::Unreachable(why) => {
+            let host = peer.url.host_str().unwrap_or_default();
+            let port = peer.url.port_or_known_default().unwrap_or_default();
+            Finding::problem(check, place, format!("it cannot be reached: {why}"))
+                .remedy(format!("openssl s_client -connect {host}:{port}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use doctor::Severity;
+
+    use super::*;
+
+    #[test]
+    fn answers_of_peers_are_told_apart() {
+        let answered = |status| PeerAnswer::Answered(status, Some("8.10.0".to_owned()));
+        for (kind, answer, severity, part) in [
+            (
+                PeerKind::Puppetserver,
+                answered(StatusCode::OK),
+                Severity::Ok,
+                "Puppet 8.10.0",
+            ),
+            (
+                PeerKind::Puppetserver,
+                answered(StatusCode::FORBIDDEN),
+                Severity::Problem,
+                "auth.conf",
+            ),
+            (
+                PeerKind::PuppetDb,
+                answered(StatusCode::FORBIDDEN),
+                Severity::Problem,
+                "certificate-allowlist",
+            ),
+            (
+                PeerKind::PuppetDb,
+                answered(StatusCode::BAD_GATEWAY),
+                Severity::Problem,
+                "HTTP 502",
+            ),
+            (
+                PeerKind::PuppetDb,
+                PeerAnswer::UnusableFiles("no key".to_owned()),
+                Severity::Problem,
+                "no key",
+            ),
+            (
+                PeerKind::Puppetserver,
+                PeerAnswer::Unreachable("connection refused".to_owned()),
+                Severity::Problem,
+                "openssl s_client -connect puppet:8140",
+            ),
+        ] {
+            let peer = Peer {
+                kind,
+                url: "https://puppet:8140".parse().unwrap(),
+                files: None,
+            };
+            let finding = judge(&peer, &answer);
+            assert_eq!(finding.severity, severity, "{finding:?}");
+            let text = format!("{} {}", finding.cause, finding.remedy.unwrap_or_default());
+            assert!(text.contains(part), "{text}");
+        }
+    }
+}

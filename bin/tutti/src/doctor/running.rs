@@ -1,0 +1,273 @@
+//! What the running server alone knows: agents, brokers and parts that have not started. Main function: [`check`].
+
+use std::collections::BTreeMap;
+
+use api_types::{AgentVersions, ServerDiagnosis};
+use cli::Failure;
+use doctor::Finding;
+
+use super::Installation;
+use crate::config::Config;
+use crate::local_server::{self, LocalServer};
+
+/// Name of the check.
+pub(super) const CHECK: &str = "server";
+
+const AGENTS: &str = "agents";
+const BROKERS: &str = "brokers";
+const FEATURES: &str = "features";
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Asks the server over its API.
+pub(super) async fn check(installation: &Installation) -> Vec<Finding> {
+    let config = &installation.config;
+    let place = format!("API on {}", config.api.listen);
+    let of_config = config.clone();
+    let found = tokio::task::spawn_blocking(move || local_server::find(&of_config)).await;
+    let told = match found {
+        Ok(Ok(LocalServer::Running(login))) => Box::pin(login.diagnosis()).await,
+        Ok(Ok(LocalServer::WithoutKey)) => {
+            Box::pin(cli::doctor::diagnosis(&installation.connection)).await
+        }
+        Ok(Ok(LocalServer::Stopped)) => {
+            let cause = "no server answers, so agents, brokers and its parts were not looked at";
+            return vec![Finding::note(CHECK, place, cause).remedy("systemctl start tutti")];
+        }
+        Ok(Err(error)) => return vec![unanswered(place, &format!("{error:#}"))],
+        Err(_) => return vec![unanswered(place, "the question broke off")],
+    };
+    match told {
+        Ok(told) => judge(&told, config),
+        Err(Failure::NoToken(_)) => {
+            let cause =
+                "it runs, and was not asked: this user may not read its key and is not logged in";
+            vec![
+                Finding::note(CHECK, place, cause).remedy("tutti login, or run this again as root"),
+            ]
+        }
+        Err(failure) => vec![unanswered(place, &failure.to_string())],
+    }
+}
+
+fn unanswered(place: String, why: &str) -> Finding {
+    Finding::problem(CHECK, place, why).remedy("journalctl -u tutti -n 50")
+}
+
+/// Verdicts on what the server told.
+fn judge(told: &ServerDiagnosis, config: &Config) -> Vec<Finding> {
+    let mut findings = vec![server(told)];
+    findings.extend(agents(&told.agents));
+    findings.extend(brokers(told, config));
+    let faults = told.faults.iter();
+    findings.extend(faults.map(|it| {
+        Finding::problem(FEATURES, &it.service, &it.fault).remedy("systemctl status tutti")
+    }));
+    if told.faults.is_empty() {
+        let cause = "all configured parts of the server have started";
+        findings.push(Finding::ok(FEATURES, "server", cause));
+    }
+    findings
+}
+
+fn server(told: &ServerDiagnosis) -> Finding {
+    let place = format!("tutti {}", told.version);
+    if let Some(fault) = &told.database_fault {
+        let cause = format!("the running server cannot read its database: {fault}");
+        return Finding::problem(CHECK, place, cause).remedy("journalctl -u tutti -n 50");
+    }
+    if told.version != VERSION {
+        let cause = format!("it runs, and version {VERSION} is installed");
+        return Finding::note(CHECK, place, cause).remedy("systemctl restart tutti");
+    }
+    Finding::ok(CHECK, place, "it runs and answers")
+}
+
+fn agents(agents: &AgentVersions) -> Vec<Finding> {
+    let own = parsed(VERSION);
+    let is_older = |version: &str| parsed(version) < own;
+    let older: BTreeMap<_, _> = agents.tutti.iter().filter(|(it, _)| is_older(it)).collect();
+    let mut findings = Vec::new();
+    if !older.is_empty() {
+        let versions = older
+            .iter()
+            .map(|(version, count)| format!("{count} of {version}"));
+        let cause = format!(
+            "older than the server: {}; they lack what newer agents can do",
+            versions.collect::<Vec<_>>().join(", ")
+        );
+        findings.push(
+            Finding::note(AGENTS, "fleet", cause)
+                .remedy("install tutti-agent of the server's version there"),
+        );
+    }
+    let current: u64 = agents
+        .tutti
+        .iter()
+        .filter(|(it, _)| !is_older(it))
+        .map(|(_, count)| count)
+        .sum();
+    let stock = match agents.stock {
+        0 => String::new(),
+        count => format!(", and {count} stock pxp-agents, which have no live output"),
+    };
+    let cause = format!("{current} agents of this version are connected{stock}");
+    findings.push(Finding::ok(AGENTS, "fleet", cause));
+    findings
+}
+
+/// The numbers of a version; what is no number counts as 0.
+fn parsed(version: &str) -> Vec<u64> {
+    let parts = version.split(['.', '-', '+']);
+    parts
+        .take(3)
+        .map(|part| part.parse().unwrap_or(0))
+        .collect()
+}
+
+fn brokers(told: &ServerDiagnosis, config: &Config) -> Vec<Finding> {
+    let is_connected = |name: &String| {
+        let uri = format!("pcp://{name}/");
+        told.brokers.iter().any(|it| it.uri.starts_with(&uri))
+    };
+    let away = config
+        .broker
+        .remote_brokers
+        .iter()
+        .filter(|name| !is_connected(name));
+    let mut findings: Vec<Finding> = away
+        .map(|name| {
+            let cause =
+                "it is in broker.remote_brokers and is not connected: its nodes cannot be reached";
+            let command = format!("tutti doctor --config /etc/tutti/broker.toml  # on {name}");
+            Finding::problem(BROKERS, name, cause).remedy(command)
+        })
+        .collect();
+    let connected = told.brokers.iter();
+    findings.extend(connected.map(|it| {
+        let cause = format!("it is connected, with {} nodes", it.nodes);
+        Finding::ok(BROKERS, &it.uri, cause)
+    }));
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use api_types::{ConnectedBroker, PreciseTimestamp, ServiceFault};
+    use doctor::Severity;
+
+    use super::*;
+
+    fn told() -> ServerDiagnosis {
+        ServerDiagnosis {
+            version: VERSION.to_owned(),
+            time: PreciseTimestamp::from_ms(0),
+            agents: AgentVersions {
+                stock: 0,
+                tutti: [(VERSION.to_owned(), 3)].into(),
+            },
+            brokers: vec![ConnectedBroker {
+                uri: "pcp://tutti.example.com/server".to_owned(),
+                nodes: 3,
+            }],
+            faults: Vec::new(),
+            database_fault: None,
+        }
+    }
+
+    fn config(remote_brokers: &[&str]) -> Config {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("tutti.toml");
+        let text = format!("certname = 'a'\n[broker]\nremote_brokers = {remote_brokers:?}\n");
+        std::fs::write(&path, text).unwrap();
+        Config::read(&path).unwrap()
+    }
+
+    /// The findings that are not ok.
+    fn faults(
+        told: &ServerDiagnosis,
+        remote_brokers: &[&str],
+    ) -> Vec<(Severity, &'static str, String)> {
+        let findings = judge(told, &config(remote_brokers)).into_iter();
+        let faults = findings.filter(|it| it.severity != Severity::Ok);
+        faults.map(|it| (it.severity, it.check, it.cause)).collect()
+    }
+
+    #[test]
+    fn a_fleet_of_this_version_on_its_brokers_is_fine() {
+        assert_eq!(faults(&told(), &["tutti.example.com"]), []);
+    }
+
+    #[test]
+    fn each_fault_of_a_running_server_is_one_line() {
+        let fault = ServiceFault {
+            service: "oidc-service".to_owned(),
+            fault: "cannot read x".to_owned(),
+        };
+        let old = AgentVersions {
+            stock: 2,
+            tutti: [("0.0.9".to_owned(), 7), (VERSION.to_owned(), 1)].into(),
+        };
+        for (told, remote, severity, check, part) in [
+            (
+                told(),
+                &["broker2.example.com"][..],
+                Severity::Problem,
+                "brokers",
+                "not connected",
+            ),
+            (
+                ServerDiagnosis {
+                    faults: vec![fault],
+                    ..told()
+                },
+                &[],
+                Severity::Problem,
+                "features",
+                "cannot read x",
+            ),
+            (
+                ServerDiagnosis {
+                    agents: old,
+                    ..told()
+                },
+                &[],
+                Severity::Note,
+                "agents",
+                "7 of 0.0.9",
+            ),
+            (
+                ServerDiagnosis {
+                    version: "0.0.1".to_owned(),
+                    ..told()
+                },
+                &[],
+                Severity::Note,
+                "server",
+                "is installed",
+            ),
+            (
+                ServerDiagnosis {
+                    database_fault: Some("disk full".to_owned()),
+                    ..told()
+                },
+                &[],
+                Severity::Problem,
+                "server",
+                "disk full",
+            ),
+        ] {
+            let faults = faults(&told, remote);
+            assert_eq!(faults.len(), 1, "{faults:?}");
+            assert_eq!((faults[0].0, faults[0].1), (severity, check));
+            assert!(faults[0].2.contains(part), "{faults:?}");
+        }
+    }
+
+    #[test]
+    fn versions_are_compared_by_their_numbers() {
+        assert!(parsed("0.9.0") < parsed("0.10.0"));
+        assert!(parsed("1.0.0-rc1") >= parsed("1.0.0"));
+        assert!(parsed("nonsense") < parsed("0.0.1"));
+    }
+}

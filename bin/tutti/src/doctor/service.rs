@@ -1,0 +1,102 @@
+//! The unit and the ports of the service. Main functions: [`check_unit`], [`check_ports`].
+
+use doctor::ports::{self, PortOwner};
+use doctor::unit::{self, ExpectedUnit, UnitSighting};
+use doctor::{Check, Finding};
+
+use super::role::Role;
+use super::{Installation, directories};
+
+/// User that the shipped units run services as.
+pub(super) const SHIPPED_USER: &str = "tutti";
+
+const SERVER_UNIT: &str = include_str!("../../../../packaging/systemd/tutti.service");
+const BROKER_UNIT: &str = include_str!("../../../../packaging/systemd/tutti-broker.service");
+
+/// Settings of the shipped units without which something breaks.
+const SETTINGS: &[(&str, &str)] = &[
+    ("Type", "systemd does not learn when the service is ready"),
+    ("LimitNOFILE", "agents beyond that number cannot connect"),
+];
+
+/// Asks systemd for the unit of a role, within the deadline of a local check.
+pub(super) async fn look(role: Role) -> UnitSighting {
+    let Some(name) = role.unit() else {
+        return UnitSighting::NoSystemd;
+    };
+    let asked = tokio::task::spawn_blocking(move || unit::look(name));
+    match tokio::time::timeout(doctor::defaults::LOCAL_DEADLINE, asked).await {
+        Ok(Ok(sighting)) => sighting,
+        Ok(Err(_)) | Err(_) => UnitSighting::Silent("no answer in time".to_owned()),
+    }
+}
+
+/// Verdict on the unit of this installation.
+pub(super) fn check_unit(installation: &Installation) -> Vec<Finding> {
+    match installation.role.unit() {
+        Some(name) => unit::judge(&installation.unit, &expected(installation, name)),
+        None => vec![Finding::note(
+            unit::CHECK,
+            "tutti follow",
+            "no unit is shipped for it, so its unit was not looked at",
+        )],
+    }
+}
+
+fn expected(installation: &Installation, name: &'static str) -> ExpectedUnit {
+    let config_file = &installation.config_file;
+    let is_default = config_file.as_os_str() == installation.role.default_config();
+    ExpectedUnit {
+        written: match installation.is_of_unit() {
+            true => directories::written(&installation.config),
+            false => Vec::new(),
+        },
+        config: Some(config_file.clone()),
+        is_required: is_default,
+        ..shipped(installation.role, name)
+    }
+}
+
+fn shipped(role: Role, name: &'static str) -> ExpectedUnit {
+    ExpectedUnit {
+        name,
+        shipped: match role {
+            Role::Broker => BROKER_UNIT,
+            Role::Server | Role::Follower => SERVER_UNIT,
+        },
+        settings: SETTINGS,
+        written: Vec::new(),
+        config: None,
+        is_required: false,
+        installation: format!(
+            "cp packaging/systemd/{name} /etc/systemd/system/ && systemctl enable --now {name}"
+        ),
+    }
+}
+
+/// The unit of the server where its configuration cannot be read.
+pub(super) fn unit_alone() -> Check {
+    Check::local(unit::CHECK, "tutti.service", || {
+        let name = "tutti.service";
+        unit::judge(&unit::look(name), &shipped(Role::Server, name))
+    })
+}
+
+/// Verdict on the ports of this installation.
+pub(super) fn check_ports(installation: &Installation) -> Vec<Finding> {
+    let wanted = installation.role.ports(&installation.config);
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let listeners = ports::look();
+    let is_meant = match &installation.unit {
+        UnitSighting::Known(unit) => installation.is_of_unit() && unit.is_active(),
+        UnitSighting::NoSystemd | UnitSighting::Silent(_) => false,
+    };
+    let owner = PortOwner {
+        program: "tutti".to_owned(),
+        uid: installation.account().uid,
+        is_running: is_meant || crate::local_server::is_listening(&installation.config),
+    };
+    ports::judge(&wanted, &listeners, &owner)
+}

@@ -1,0 +1,53 @@
+//! Files and disks of a node. Main functions: [`check_files`], [`check_disks`].
+
+use std::path::{Path, PathBuf};
+
+use doctor::files::{Expected, Service, Tree, judge, look};
+use doctor::{Finding, disk};
+
+use super::{Node, UNIT};
+use crate::config::Config;
+
+/// Looks at every file that the agent keeps or is told of.
+pub(super) fn check_files(node: &Node) -> Vec<Finding> {
+    let service = Service {
+        account: node.account(),
+        unit: UNIT.to_owned(),
+    };
+    let looked: Vec<_> = expected(&node.config, &node.config_file)
+        .into_iter()
+        .map(|expected| {
+            let facts = look(&expected.path);
+            (expected, facts)
+        })
+        .collect();
+    judge(&looked, &service, &node.accounts)
+}
+
+fn expected(config: &Config, config_file: &Path) -> Vec<Expected> {
+    let of = |path: &Path| {
+        let directory = path.parent().unwrap_or(Path::new("/"));
+        Tree::foreign(directory).read(path)
+    };
+    let tls = &config.connection.tls;
+    let actions = &config.actions;
+    let mut expected = vec![
+        of(config_file),
+        of(&tls.key).secret(),
+        of(&tls.cert),
+        of(&tls.ca),
+        Tree::own(&actions.spool_dir).write(""),
+        Tree::own(&actions.cache_dir).write(""),
+    ];
+    expected.extend(tls.crl.as_deref().map(of));
+    expected.extend(actions.modules_dir.as_deref().map(of));
+    expected
+}
+
+/// Looks at the disks of the spool and of the task files.
+pub(super) fn check_disks(node: &Node) -> Vec<Finding> {
+    let actions = &node.config.actions;
+    let directories: [&PathBuf; 2] = [&actions.spool_dir, &actions.cache_dir];
+    let looked = directories.map(|directory| (directory.clone(), disk::look(directory)));
+    disk::judge(&looked)
+}

@@ -1,0 +1,35 @@
+//! The running server's part of a diagnosis. Main function: [`diagnosis`].
+
+use std::path::PathBuf;
+
+use api_types::ServerDiagnosis;
+
+use crate::Failure;
+use crate::client::Client;
+use crate::local_server::LocalServerLogin;
+use crate::settings::Connection;
+
+const PATH: [&str; 3] = ["tutti", "v1", "doctor"];
+
+/// Asks the server that `connection` names, with the token of `tutti login`.
+///
+/// # Errors
+/// There is no token, or the server refuses, or does not answer.
+pub async fn diagnosis(connection: &Connection) -> Result<ServerDiagnosis, Failure> {
+    Client::with_token(connection)?.get(&PATH, &[]).await
+}
+
+/// The token file of the user who asks; `None` where the settings of the client cannot be read.
+pub fn token_file(connection: &Connection) -> Option<PathBuf> {
+    Some(connection.settings().ok()?.token_file)
+}
+
+impl LocalServerLogin {
+    /// Asks the server of this machine, with its own certificate.
+    ///
+    /// # Errors
+    /// The server refuses, or does not answer.
+    pub async fn diagnosis(self) -> Result<ServerDiagnosis, Failure> {
+        self.client()?.get(&PATH, &[]).await
+    }
+}

@@ -20,6 +20,8 @@ pub struct ServerDiagnosis {
     pub brokers: Vec<ConnectedBroker>,
     /// Configured parts of the server that have not started, with the reason.
     pub faults: Vec<ServiceFault>,
+    /// Obstacles that keep every deployment of code from going live, by a probe made for this answer.
+    pub code_obstacles: Vec<CodeObstacle>,
     /// Reason for which the database cannot be read; null: it can.
     pub database_fault: Option<String>,
 }
@@ -41,6 +43,17 @@ pub struct ConnectedBroker {
     pub uri: String,
     /// Connected nodes.
     pub nodes: u64,
+}
+
+/// A directory or file that stops deployments of code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CodeObstacle {
+    /// Path of the directory or file.
+    pub path: String,
+    /// Cause, without the path.
+    pub cause: String,
+    /// Next step, with a command where there is one.
+    pub remedy: String,
 }
 
 /// A part of the server that has not started.

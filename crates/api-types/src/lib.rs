@@ -77,7 +77,7 @@ pub use connections::{
     DeleteConnection,
 };
 pub use deploy::{DeployCommand, RunCode};
-pub use doctor::{AgentVersions, ConnectedBroker, ServerDiagnosis, ServiceFault};
+pub use doctor::{AgentVersions, CodeObstacle, ConnectedBroker, ServerDiagnosis, ServiceFault};
 pub use error::{ApiError, ErrorBody};
 pub use events::{Event, Events, EventsQuery, LiveOutput, NextEvents, StreamQuery};
 pub use file_sync::{

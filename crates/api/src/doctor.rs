@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use api_types::{AgentVersions, ConnectedBroker, PreciseTimestamp, ServerDiagnosis, ServiceFault};
+use api_types::{
+    AgentVersions, CodeObstacle, ConnectedBroker, PreciseTimestamp, ServerDiagnosis, ServiceFault,
+};
 use axum::Json;
 use axum::extract::State;
 use error_causes::chain;
@@ -35,6 +37,7 @@ pub(crate) async fn diagnose(
         agents: agent_versions(&presences),
         brokers: brokers(&api.fabric.brokers(), &presences),
         faults: faults.collect(),
+        code_obstacles: code_obstacles(&api).await,
         database_fault: database_fault(&api).await,
     }))
 }
@@ -62,6 +65,20 @@ fn brokers(attached: &[PcpUri], presences: &[&Presence]) -> Vec<ConnectedBroker>
     brokers
         .map(|(uri, nodes)| ConnectedBroker { uri, nodes })
         .collect()
+}
+
+async fn code_obstacles(api: &Shared) -> Vec<CodeObstacle> {
+    // A server that deploys no code has none, and one whose deployments have not started says so among the faults.
+    let Ok(manager) = crate::code_manager::manager(api) else {
+        return Vec::new();
+    };
+    let obstacles = manager.write_obstacles().await.into_iter();
+    let shown = obstacles.map(|it| CodeObstacle {
+        path: it.path.display().to_string(),
+        cause: it.cause,
+        remedy: it.remedy,
+    });
+    shown.collect()
 }
 
 async fn database_fault(api: &Shared) -> Option<String> {

@@ -14,7 +14,7 @@ mod service;
 mod state_files;
 
 use std::io::IsTerminal as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
@@ -22,7 +22,7 @@ use cli::{Format, say};
 use doctor::accounts::{Account, Accounts};
 use doctor::clock::{self, ClockFacts, RemoteClock};
 use doctor::unit::{self, UnitSighting};
-use doctor::{Check, Finding, Paint, Report};
+use doctor::{Check, Finding, Paint, Report, Severity};
 
 use self::role::Role;
 use crate::config::Config;
@@ -110,7 +110,7 @@ async fn diagnose(options: &Options) -> Report {
         clocks: Mutex::default(),
     });
     let mut findings = vec![Finding::ok("configuration", shown, "it is valid")];
-    findings.extend(doctor::run(checks(&installation)).await);
+    findings.extend(without_repetition(doctor::run(checks(&installation)).await));
     // Behind the others: they ask the machines whose clocks are compared.
     findings.extend(doctor::run(vec![clock_check(&installation)]).await);
     Report { subject, findings }
@@ -162,6 +162,27 @@ fn checks(installation: &Arc<Installation>) -> Vec<Check> {
     checks
 }
 
+/// The findings without those on code that another one has told before: a directory that the unit or its owner keeps
+/// from the server is met by the server's own probe, too.
+fn without_repetition(findings: Vec<Finding>) -> Vec<Finding> {
+    let mut kept: Vec<Finding> = Vec::new();
+    for finding in findings {
+        let is_problem = |it: &Finding| it.severity == Severity::Problem;
+        let is_told = kept.iter().filter(|it| is_problem(it)).any(|it| {
+            let text = format!("{} {}", it.place, it.cause);
+            let paths = Path::new(&finding.place).ancestors();
+            // A directory right below the root is too large to be what is meant.
+            let mut paths = paths.filter(|path| path.components().count() > 2);
+            paths.any(|path| text.contains(&path.display().to_string()))
+        });
+        if finding.check == code::CHECK && is_problem(&finding) && is_told {
+            continue;
+        }
+        kept.push(finding);
+    }
+    kept
+}
+
 fn clock_check(installation: &Arc<Installation>) -> Check {
     let of = Arc::clone(installation);
     Check::local(clock::CHECK, "this machine", move || {
@@ -203,12 +224,42 @@ impl Installation {
         };
         let default = self.role.default_config();
         let named = unit.option("--config").unwrap_or(default);
-        self.config_file == PathBuf::from(named)
+        self.config_file.as_os_str() == named
     }
 
     /// Notes the clock of a machine that answered.
     fn note_clock(&self, clock: RemoteClock) {
         let mut clocks = self.clocks.lock().unwrap_or_else(PoisonError::into_inner);
         clocks.push(clock);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_keeps_the_server_from_its_code_is_told_once() {
+        let unit = Finding::problem(
+            unit::CHECK,
+            "tutti.service",
+            "ProtectSystem=strict makes /srv/code/environments read-only for the service",
+        );
+        let probe = |path: &str| Finding::problem(code::CHECK, path, "no deployment can go live");
+        let kept = without_repetition(vec![
+            unit.clone(),
+            probe("/srv/code/environments"),
+            probe("/srv/code/environments/production"),
+            probe("/opt/other/code"),
+            Finding::ok(
+                code::CHECK,
+                "/srv/code/environments",
+                "environments: production",
+            ),
+        ]);
+        let places: Vec<&str> = kept.iter().map(|it| it.place.as_str()).collect();
+        let expected = ["tutti.service", "/opt/other/code", "/srv/code/environments"];
+        assert_eq!(places, expected);
+        assert_eq!(kept[0], unit);
     }
 }

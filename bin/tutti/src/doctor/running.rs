@@ -6,7 +6,7 @@ use api_types::{AgentVersions, ServerDiagnosis};
 use cli::Failure;
 use doctor::Finding;
 
-use super::Installation;
+use super::{Installation, code};
 use crate::config::Config;
 use crate::local_server::{self, LocalServer};
 
@@ -62,6 +62,15 @@ fn judge(told: &ServerDiagnosis, config: &Config) -> Vec<Finding> {
     let faults = told.faults.iter();
     findings.extend(faults.map(|it| {
         Finding::problem(FEATURES, &it.service, &it.fault).remedy("systemctl status tutti")
+    }));
+    let obstacles = told.code_obstacles.iter();
+    findings.extend(obstacles.map(|it| {
+        Finding::problem(
+            code::CHECK,
+            &it.path,
+            format!("no deployment can go live: it {}", it.cause),
+        )
+        .remedy(&it.remedy)
     }));
     if told.faults.is_empty() {
         let cause = "all configured parts of the server have started";
@@ -171,6 +180,7 @@ mod tests {
                 nodes: 3,
             }],
             faults: Vec::new(),
+            code_obstacles: Vec::new(),
             database_fault: None,
         }
     }

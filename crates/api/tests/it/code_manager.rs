@@ -833,7 +833,8 @@ async fn the_queue_of_webhook_go_is_shown_with_the_secret_or_a_token() {
     };
     let items = look(Some(&basic(SECRET)[0].1)).await.json();
     let mut all = items.as_array().unwrap().iter();
-    let last = all.find(|item| item["Id"] == id.to_string()).unwrap();
+    let number = id.to_string();
+    let last = all.find(|item| item["Id"] == number.as_str()).unwrap();
     assert_eq!(
         (&last["Name"], &last["State"]),
         (&json!("production"), &json!("success"))

@@ -22,6 +22,7 @@ async fn a_diagnosis_counts_agents_by_version_and_names_brokers() {
     let nodes: u64 = brokers.iter().map(|it| it["nodes"].as_u64().unwrap()).sum();
     assert_eq!(nodes, 3, "{told}");
     assert_eq!(told["faults"], json!([]));
+    assert_eq!(told["code_obstacles"], json!([]));
     assert_eq!(told["database_fault"], json!(null));
     assert!(told["time"].as_str().unwrap().starts_with("20"));
 }

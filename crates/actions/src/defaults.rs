@@ -259,8 +259,5 @@ pub const REPORT_ANCHOR_BYTES: usize = 1024;
 /// makes up to six times as long, is 28 MB; 100 KB is much in practice.
 pub const MAX_PUPPET_RESULT_BYTES: u64 = 32 * 1024 * 1024;
 
-/// What is read of a program that cannot be started: the kernel takes no longer `#!` lines.
-pub const SCRIPT_HEAD_BYTES: u64 = 256;
-
 /// Servers of files that a request may name; an orchestrator names one, and further ones could only be spares.
 pub const MAX_FILE_SERVERS: usize = 4;

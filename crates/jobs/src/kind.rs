@@ -176,6 +176,23 @@ impl Action {
         }
     }
 
+    /// As the action that only agents of ours have, so that a stock agent refuses it and gets the task.
+    pub(crate) fn of_our_agents(self) -> Self {
+        if self.action == RUN_WITH {
+            return self;
+        }
+        let with = RunWithParams {
+            run: RawValue::to_owned(&self.params),
+            run_as: None,
+            env: BTreeMap::new(),
+        };
+        Self {
+            action: RUN_WITH.to_owned(),
+            params: Arc::from(action::encode(&with)),
+            ..self
+        }
+    }
+
     /// With a task for agents without the module.
     pub(crate) fn or_task(self, name: &str, params: Box<RawValue>) -> Self {
         let name = name.to_owned();

@@ -15,6 +15,8 @@ use pxp::action::{
     self, CollectParams, CommandParams, FileEntry, FileKind, FileParams, FilePath, FileSpec,
     FileUri, PlaceParams, ScriptParams, Sha256,
 };
+use pxp::defaults::PROGRAM_HEAD_BYTES;
+use pxp::task::ProgramHead;
 use serde_json::{Map, Value, json};
 
 use crate::kind::{Action, Kind};
@@ -209,7 +211,13 @@ impl Native {
                     },
                     arguments: arguments.clone(),
                 };
-                Action::new("script", "run", action::encode(&params)).with(user(), env.clone())
+                let action = Action::new("script", "run", action::encode(&params));
+                let action = action.with(user(), env.clone());
+                match ProgramHead::read(file.head()) {
+                    // A pxp-agent runs no file that names no interpreter; the task does, by `sh`.
+                    ProgramHead::ShellText => action.of_our_agents(),
+                    _ => action,
+                }
             }
             Self::Secret { file, destination } => {
                 file.written(destination, SECRET_FILE_MODE, user())
@@ -312,6 +320,11 @@ impl Content {
         Action::new("file", "place", action::encode(&params))
     }
 
+    /// The first bytes, which say how it is run.
+    fn head(&self) -> &[u8] {
+        &self.bytes[..self.bytes.len().min(PROGRAM_HEAD_BYTES)]
+    }
+
     /// The last part of its name, where that can be a file's on every node.
     fn file_name(&self) -> FilePath {
         let last = self.name.rsplit('/').next().unwrap_or_default();
@@ -370,6 +383,37 @@ mod tests {
             .unwrap();
         assert_eq!(done.stdout, b"x  y gone\n");
         assert_eq!(done.status.code(), Some(3));
+    }
+
+    #[test]
+    fn a_script_that_names_no_interpreter_is_for_the_task_where_an_agent_is_not_ours() {
+        let place = tempfile::tempdir().unwrap();
+        let blobs = Blobs::open(place.path().to_owned()).unwrap();
+        let environment = "production".parse().unwrap();
+        let asked = |text: &str, run_as| {
+            let native = Native::Script {
+                file: Content {
+                    name: "x.sh".to_owned(),
+                    bytes: Arc::from(text.as_bytes()),
+                },
+                arguments: Vec::new(),
+                env: BTreeMap::new(),
+            };
+            let action = native.action(&environment, &blobs, run_as, &[]).unwrap();
+            (
+                action.action,
+                action.params.get().matches("\"run\"").count(),
+            )
+        };
+        assert_eq!(asked("#!/bin/sh\necho", None), ("run".to_owned(), 0));
+        for (text, run_as) in [
+            ("echo", None),
+            ("echo", Some("web")),
+            ("#!/bin/sh", Some("web")),
+        ] {
+            // Never one within the other, which no agent takes.
+            assert_eq!(asked(text, run_as), ("run_with".to_owned(), 1), "{text}");
+        }
     }
 
     #[test]

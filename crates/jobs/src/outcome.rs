@@ -235,13 +235,44 @@ pub(crate) fn error(
             KIND_STOPPED,
             "the job was stopped and the task was ended".to_owned(),
         ),
-        _ => (KIND_TASK, task_message(outcome, exit_code, stderr, silent)),
+        _ => {
+            let mut message = task_message(outcome, exit_code, stderr, silent);
+            if let Some(reason) = not_executed(outcome, known) {
+                message = format!("{message}; {reason}");
+            }
+            (KIND_TASK, message)
+        }
     };
     let mut error = json!({"kind": kind, "msg": msg, "details": details});
     if kind == KIND_TASK {
         error["issue_code"] = Value::from(ISSUE_TASK);
     }
     error
+}
+
+/// The reason why a stock agent may not have executed the file at all: it says no more than the number of the system's error,
+/// as the exit code of an action without output.
+pub(crate) fn not_executed(outcome: &ActionResult, known: Circumstances) -> Option<&'static str> {
+    let is_silent = |text: &Option<String>| text.as_deref().unwrap_or_default().is_empty();
+    if !known.stock_agent || !is_silent(&outcome.stdout) || !is_silent(&outcome.stderr) {
+        return None;
+    }
+    match outcome.exitcode {
+        2 => Some(
+            "a pxp-agent ends a file so whose interpreter is not on the node: look at its first line (`#!`), which \
+             may also end with a carriage return of Windows; install the interpreter, or give the task an \
+             implementation for nodes without it",
+        ),
+        8 => Some(
+            "a pxp-agent ends a file so that has no first line with an interpreter (`#!/bin/sh`), or is a program for \
+             another kind of machine",
+        ),
+        13 => Some(
+            "a pxp-agent ends a file so that its user may not execute: look at the mode of its interpreter, and \
+             whether the agent's directories are mounted with `noexec`",
+        ),
+        _ => None,
+    }
 }
 
 /// In Bolt's words, since programs and plans look for them.
@@ -309,6 +340,34 @@ mod tests {
     fn read(shaped: &Shaped) -> (RunState, Value, Value) {
         let json = |text: &str| serde_json::from_str(text).unwrap();
         (shaped.state, json(&shaped.result), json(&shaped.details))
+    }
+
+    #[test]
+    fn a_silent_exit_code_of_a_stock_agent_names_what_the_file_lacks() {
+        let stock = Circumstances {
+            stock_agent: true,
+            ..KNOWN
+        };
+        let told = |json: Value, known| {
+            let outcome: ActionResult = serde_json::from_value(json).unwrap();
+            shape(&outcome, known, None).message
+        };
+        for (code, expected) in [
+            (2, "interpreter is not on the node"),
+            (8, "#!/bin/sh"),
+            (13, "noexec"),
+        ] {
+            let silent = told(json!({"exitcode": code}), stock);
+            let bolts = format!("The task failed with exit code {code} and no output; ");
+            assert!(
+                silent.starts_with(&bolts) && silent.contains(expected),
+                "{silent}"
+            );
+            let ours = told(json!({"exitcode": code}), KNOWN);
+            assert!(!ours.contains("pxp-agent"), "{ours}");
+            let spoken = told(json!({"exitcode": code, "stderr": "no"}), stock);
+            assert!(!spoken.contains("pxp-agent"), "{spoken}");
+        }
     }
 
     #[test]

@@ -38,7 +38,7 @@ pub(crate) fn shape(outcome: &ActionResult, known: Circumstances) -> Shaped {
     if state != RunState::Finished {
         let error = match outcome.cancelled || outcome.timed_out {
             true => outcome::error(outcome, exit_code, stderr, stdout.is_empty(), known),
-            false => failure(exit_code),
+            false => failure(exit_code, outcome::not_executed(outcome, known)),
         };
         result.insert("_error".to_owned(), error);
         message = outcome::message_of(&result);
@@ -76,11 +76,15 @@ pub(crate) fn of_task(outcome: &ActionResult, known: Circumstances) -> Shaped {
     shape(&program, known)
 }
 
-fn failure(exit_code: i64) -> Value {
+fn failure(exit_code: i64, reason: Option<&str>) -> Value {
+    let message = format!("The command failed with exit code {exit_code}");
     json!({
         "kind": KIND_COMMAND,
         "issue_code": "COMMAND_ERROR",
-        "msg": format!("The command failed with exit code {exit_code}"),
+        "msg": match reason {
+            Some(reason) => format!("{message}; {reason}"),
+            None => message,
+        },
         "details": {"exit_code": exit_code},
     })
 }

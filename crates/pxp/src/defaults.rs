@@ -44,3 +44,9 @@ pub(crate) const MAX_REASON_CHARS: usize = 200;
 
 /// Longest word of a type that an error repeats, in characters.
 pub(crate) const MAX_QUOTED_CHARS: usize = 40;
+
+/// Bytes that are read of a program to know its kind: the kernel takes no longer `#!` lines.
+pub const PROGRAM_HEAD_BYTES: usize = 256;
+
+/// Longest interpreter in an error, in characters; the kernel's limit for the whole line is 256 bytes.
+pub(crate) const INTERPRETER_CHARS: usize = 128;

@@ -3,11 +3,15 @@
 //! The rule: an [`End`] says only what is known. Whatever fails before the program began is *not
 //! started*; a program whose end the host did not tell is *unknown*, and may still run.
 
+use std::io::Read as _;
 use std::sync::Arc;
 
 use deploy::Blobs;
 use pcp::Certname;
+use pxp::Stream;
 use pxp::action::{ActionResult, Sha256};
+use pxp::defaults::PROGRAM_HEAD_BYTES;
+use pxp::task::ProgramHead;
 use secrecy::SecretString;
 use tokio::sync::watch;
 use tokio::time::timeout;
@@ -135,7 +139,12 @@ impl Run {
             host.upload_bytes(directory, PLACEMENT, script).await?;
         }
         let rendered = self.work.render(directory);
-        let mut ready = Ready::default();
+        let mut ready = Ready {
+            head: self.head().await?,
+            variables: false,
+            input: false,
+            stdin: Vec::new(),
+        };
         if !rendered.variables.is_empty() {
             let bytes = rendered.variables.into_bytes();
             host.upload_bytes(directory, VARIABLES, bytes).await?;
@@ -150,14 +159,35 @@ impl Run {
         Ok(ready)
     }
 
+    /// The first bytes of the file that is run, if it is one.
+    async fn head(&self) -> Result<ProgramHead, String> {
+        let mut head = Vec::new();
+        match self.work.executed() {
+            Some(Content::Kept(sha256)) => {
+                let (content, _) = open(self.blobs.clone(), *sha256).await?;
+                let read = tokio::task::spawn_blocking(move || {
+                    let mut head = Vec::new();
+                    let bytes = PROGRAM_HEAD_BYTES as u64;
+                    content.take(bytes).read_to_end(&mut head).map(|_| head)
+                });
+                let read = read.await.map_err(|error| error.to_string())?;
+                head = read.map_err(|error| format!("the task's file cannot be read: {error}"))?;
+            }
+            Some(Content::Sent(bytes)) => {
+                head.extend_from_slice(&bytes[..bytes.len().min(PROGRAM_HEAD_BYTES)]);
+            }
+            None => {}
+        }
+        Ok(ProgramHead::read(&head))
+    }
+
     async fn run(&self, host: &Host<'_>, directory: &str, ready: Ready) -> End {
         let (voice, granted) = (self.voice.clone(), self.granted.clone());
         let budget = Arc::clone(&self.budget);
         let mut capture = Capture::of_run(MAX_OUTPUT_BYTES, budget, voice, granted);
         let program: &Program = &self.work.program;
-        let line = host
-            .scripts
-            .run(directory, program, ready.variables, ready.input);
+        let (scripts, head) = (&host.scripts, &ready.head);
+        let line = scripts.run(directory, program, head, ready.variables, ready.input);
         let line = host.line(line, self.connection.tty, Input::Bytes(ready.stdin));
         let mut cancelled = false;
         let exit = {
@@ -194,6 +224,10 @@ impl Run {
             ),
             Ok(exit) => {
                 let (code, signal) = code(exit);
+                if let Some(reason) = self.work.not_run(&ready.head, code) {
+                    capture.take(Stream::Stderr, reason.as_bytes());
+                    capture.tell().await;
+                }
                 let mut result = capture.result(code);
                 result.signal = signal;
                 result.cancelled = cancelled;
@@ -205,8 +239,9 @@ impl Run {
 }
 
 /// What the program needs, beside its files.
-#[derive(Default)]
 struct Ready {
+    /// Of the program's file.
+    head: ProgramHead,
     variables: bool,
     /// Standard input is a file.
     input: bool,

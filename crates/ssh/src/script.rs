@@ -4,6 +4,8 @@
 //! on the node can read; they go through standard input, or through files that only the run's own
 //! user can read. Every line is one line, because some login shells take no more.
 
+use pxp::task::ProgramHead;
+
 use crate::connection::Connection;
 use crate::defaults::STOP_GRACE_SECONDS;
 use crate::quote::{quote, sh};
@@ -17,6 +19,11 @@ pub(crate) const INPUT: &str = ".input";
 pub(crate) const PLACEMENT: &str = ".placement";
 /// The number of the process group.
 const GROUP: &str = ".group";
+
+/// The shell's convention for a program that is not there.
+const NOT_FOUND: u8 = 127;
+/// And for one that cannot be executed.
+pub(crate) const NOT_EXECUTABLE: u8 = 126;
 
 /// How `kill` says that there is nothing left to end.
 pub(crate) const NOTHING_TO_END: u32 = 3;
@@ -76,11 +83,13 @@ impl<'a> Scripts<'a> {
         ))
     }
 
-    /// Runs the program. Its process group is written down first, so that it can be ended.
+    /// Runs the program. Its process group is written down first, so that it can be ended. `head` is of the
+    /// program's file, if it is one.
     pub(crate) fn run(
         &self,
         directory: &str,
         program: &Program,
+        head: &ProgramHead,
         variables: bool,
         input: bool,
     ) -> String {
@@ -94,10 +103,16 @@ impl<'a> Scripts<'a> {
             let variables = file(VARIABLES);
             script.extend([". ", &variables, "; rm -f ", &variables, "; "]);
         }
+        if let Program::File { path, .. } = program {
+            script.push_str(&guard(path.file_name(), head));
+        }
         script.push_str("exec ");
         match program {
             Program::Line(line) => script.push_str(&sh(line)),
             Program::File { path, arguments } => {
+                if *head == ProgramHead::ShellText {
+                    script.push_str("sh ");
+                }
                 script.push_str(&file(path.as_str()));
                 for argument in arguments {
                     script.push(' ');
@@ -149,5 +164,30 @@ impl<'a> Scripts<'a> {
             None => format!("sudo -n -H -u {user} {script}"),
             Some(_) => format!("sudo -S -H -p {} -u {user} {script}", quote(&self.prompt)),
         }
+    }
+}
+
+/// Ends the line with the words of an agent, where the node has not what the file needs: a shell would say no more
+/// than that there is no such file.
+fn guard(name: &str, head: &ProgramHead) -> String {
+    let refuse = |reason: &str, code: u8| {
+        let words = quote(&format!("cannot run {name}: {reason}"));
+        format!("{{ printf '%s\\n' {words} >&2; exit {code}; }}; ")
+    };
+    match head {
+        ProgramHead::Script(interpreter) => {
+            let is_there = match &interpreter.by_env {
+                Some(name) => format!("command -v {} >/dev/null 2>&1", quote(name)),
+                None => format!("[ -e {} ]", quote(&interpreter.path)),
+            };
+            format!(
+                "{is_there} || {}",
+                refuse(&interpreter.missing(), NOT_FOUND)
+            )
+        }
+        ProgramHead::MarkedText => head
+            .not_executable()
+            .map_or_else(String::new, |reason| refuse(&reason, NOT_EXECUTABLE)),
+        ProgramHead::ShellText | ProgramHead::Compiled(_) => String::new(),
     }
 }

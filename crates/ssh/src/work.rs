@@ -13,11 +13,12 @@ use pxp::action::{
     self, CommandParams, FileParams, FilePath, FileSpec, PlaceParams, RunWithParams, ScriptParams,
     Sha256, TaskParams,
 };
-use pxp::task::choose_implementation;
+use pxp::task::{ProgramHead, choose_implementation};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::place::{self, Placement};
+use crate::script::NOT_EXECUTABLE;
 
 /// Features of a node without an agent, as Bolt sees one: whoever needs Puppet's libraries there
 /// needs an agent.
@@ -132,6 +133,36 @@ impl Work {
             variables: BTreeMap::new(),
             run_as: None,
         }
+    }
+
+    /// The content of the file that is run, if it is one.
+    pub(crate) fn executed(&self) -> Option<&Content> {
+        let Program::File { path, .. } = &self.program else {
+            return None;
+        };
+        let file = self.files.iter().find(|file| file.path == *path)?;
+        Some(&file.content)
+    }
+
+    /// The text that is added to standard error of a file that begins with `head` and ended with `code`: a shell says of
+    /// neither that it could not run.
+    pub(crate) fn not_run(&self, head: &ProgramHead, code: i64) -> Option<String> {
+        let Program::File { path, .. } = &self.program else {
+            return None;
+        };
+        let reason = match head {
+            ProgramHead::Compiled(_) if code == i64::from(NOT_EXECUTABLE) => head.not_executable(),
+            ProgramHead::Script(interpreter) => {
+                // In the path it was seen before the start.
+                let is_in_argument = interpreter.has_carriage_return
+                    && !interpreter.path.ends_with('\r')
+                    && interpreter.by_env.is_none();
+                (code != 0 && is_in_argument).then(|| interpreter.ends_with_carriage_return())
+            }
+            _ => None,
+        };
+        let name = path.file_name();
+        reason.map(|reason| format!("cannot run {name}: {reason}\n"))
     }
 
     /// Everything that the program is told, for a run whose files are in `directory`.

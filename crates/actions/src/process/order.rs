@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{LaidOutFile, Private};
+use super::{BECOME, LaidOutFile, Private};
 use crate::spool::Durability;
 
 /// One action to run in a spool entry.
@@ -73,6 +73,14 @@ impl RunOrder {
             return Err(ReadOrderError::Incomplete);
         }
         Ok((order, stdin))
+    }
+
+    /// The file that is executed in the end: behind the words that become another user, if there are any.
+    pub(crate) fn executed(&self) -> &str {
+        let become_user = self.args.iter().position(|word| word == BECOME);
+        // User, group and groups stand between the two.
+        let behind = become_user.and_then(|at| self.args.get(at + 4));
+        behind.unwrap_or(&self.program)
     }
 
     pub(crate) fn timeout(&self) -> Option<Duration> {

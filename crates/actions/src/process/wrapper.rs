@@ -99,7 +99,11 @@ async fn run(entry: &Path, order: RunOrder, stdin: Vec<u8>) -> Result<(), NotSta
     notify(&Notice::Claimed(identity));
 
     let record = match prepared.start(entry, &order, stdin) {
-        Ok(main) => watch(&mut signals, main, &order, &mut prepared.limit).await,
+        Ok(main) => {
+            let record = watch(&mut signals, main, &order, &mut prepared.limit).await;
+            explain(entry, &order, &record);
+            record
+        }
         Err(error) => cannot_run(entry, &order, &error),
     };
     // Before room is given back: the action had what there is now.
@@ -259,6 +263,22 @@ fn cannot_run(entry: &Path, order: &RunOrder, error: &io::Error) -> ExitRecord {
         126
     };
     ExitRecord::not_run(exitcode, None)
+}
+
+/// Adds to standard error why the program's interpreter did not run it, where that is why it ended.
+fn explain(entry: &Path, order: &RunOrder, record: &ExitRecord) {
+    if record.signal.is_some() || record.cancelled || record.timed_out {
+        return;
+    }
+    let search = order.env.iter().find(|(name, _)| name == "PATH");
+    let search = search.map(|(_, directories)| directories.as_str());
+    let program = entry.join(order.executed());
+    let Some(text) = program::afterthought(&program, record.exitcode, search) else {
+        return;
+    };
+    if let Ok(mut stderr) = output(&entry.join(STDERR_FILE)) {
+        let _ = writeln!(stderr, "{text}");
+    }
 }
 
 fn with_output_sizes(mut record: ExitRecord, entry: &Path) -> ExitRecord {

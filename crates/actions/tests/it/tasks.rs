@@ -82,7 +82,7 @@ async fn a_python_task_reads_its_parameters_and_knows_its_name() {
 }
 
 #[tokio::test]
-async fn point_2_4_a_script_without_an_interpreter_runs_by_sh_and_a_missing_one_is_named() {
+async fn a_script_without_an_interpreter_runs_by_sh_and_what_it_lacks_is_named() {
     let node = Node::start().await;
     let file = cached(
         &node,
@@ -98,15 +98,51 @@ async fn point_2_4_a_script_without_an_interpreter_runs_by_sh_and_a_missing_one_
         (0, Some("run by plain.sh\n")),
         "{result:?}"
     );
-    let file = cached(&node, "absent.rb", "#!/opt/absent/ruby\nputs 1\n");
-    let task = json!({"task": "m::absent", "input": {}, "files": [file]});
-    let result = run(&node, &task).await;
-    assert_eq!(result.exitcode, 127);
-    let told = result.stderr.unwrap();
-    assert!(
-        told.contains("its interpreter /opt/absent/ruby is not on this node"),
-        "{told}"
-    );
+    for (name, content, code, expected) in [
+        (
+            "absent.rb",
+            "#!/opt/absent/ruby\nputs 1\n",
+            127,
+            "cannot run absent.rb: its interpreter /opt/absent/ruby is not on this node; install Ruby",
+        ),
+        (
+            "by_env.rb",
+            "#!/usr/bin/env absent-ruby\nputs 1\n",
+            127,
+            "cannot run by_env.rb: its interpreter absent-ruby is not in the PATH of this node",
+        ),
+        (
+            "dos.sh",
+            "#!/bin/sh\r\necho\r\n",
+            127,
+            "ends with a carriage return",
+        ),
+        (
+            "dosarg.sh",
+            "#!/bin/sh -e\r\necho\r\n",
+            2,
+            "ends with a carriage return",
+        ),
+        (
+            "marked.py",
+            "\u{feff}#!/usr/bin/python3\n",
+            126,
+            "byte order mark",
+        ),
+        (
+            "foreign",
+            "\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x16\0",
+            126,
+            "cannot run foreign: it is a program for s390x",
+        ),
+    ] {
+        let file = cached(&node, name, content);
+        let task = json!({"task": "m::absent", "input": {}, "files": [file]});
+        let result = run(&node, &task).await;
+        let told = result.stderr.unwrap_or_default();
+        assert_eq!(result.exitcode, code, "{name}: {told}");
+        assert!(told.contains(expected), "{name}: {told}");
+    }
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ mod metadata;
 mod name;
 mod param_type;
 mod params;
+mod program_head;
 mod sensitive;
 
 pub use implementation::{Implementation, NoImplementation, choose_implementation};
@@ -16,4 +17,5 @@ pub use metadata::{MetadataError, ParameterMetadata, TaskMetadata};
 pub use name::{TaskName, TaskNameError};
 pub use param_type::{Mismatch, ParamType, Presence, Range, Regex, StructEntry, TypeError};
 pub use params::{ParamProblem, ValidParams, validate_params};
+pub use program_head::{Interpreter, ProgramHead};
 pub use sensitive::{SENSITIVE_KEY, SensitiveScan};

@@ -270,3 +270,54 @@ async fn live_output_comes_as_far_as_it_was_granted() {
         ]
     );
 }
+
+#[tokio::test]
+async fn a_file_without_an_interpreter_runs_by_sh_and_what_it_lacks_is_named() {
+    let mut world = World::new().await;
+    let connection = world.connection(json!({}));
+    let mut run = async |script: &str| {
+        let outcome = world
+            .run_task(&connection, script, json!({"name": "x"}), "both")
+            .await;
+        let result = outcome.result();
+        let text = |text: Option<String>| text.unwrap_or_default();
+        (result.exitcode, text(result.stdout), text(result.stderr))
+    };
+    let (code, stdout, _) = run("printf '%s' \"$PT_name\"\n").await;
+    assert_eq!((code, &*stdout), (0, "x"));
+    for (script, code, told) in [
+        (
+            "#!/opt/absent/ruby -w\nputs 1\n",
+            127,
+            "cannot run probe.sh: its interpreter /opt/absent/ruby is not on this node; install Ruby",
+        ),
+        (
+            "#!/usr/bin/env absent-python\nprint(1)\n",
+            127,
+            "its interpreter absent-python is not in the PATH of this node",
+        ),
+        ("#!/bin/sh\r\necho\r\n", 127, "ends with a carriage return"),
+        (
+            "#!/usr/bin/env sh\r\necho\r\n",
+            127,
+            "ends with a carriage return",
+        ),
+        ("#!/bin/sh -e\r\necho\r\n", 2, "ends with a carriage return"),
+        (
+            "\u{feff}#!/usr/bin/python3\nprint(1)\n",
+            126,
+            "byte order mark",
+        ),
+        (
+            "\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0\x02\0\x16\0",
+            126,
+            "it is a program for s390x, which this node cannot execute",
+        ),
+    ] {
+        let (ended, stdout, stderr) = run(script).await;
+        assert_eq!((ended, &*stdout), (code, ""), "{script:?}: {stderr}");
+        assert!(stderr.contains(told), "{script:?}: {stderr}");
+    }
+    let (code, _, stderr) = run("#!/usr/bin/env sh\nexit 127\n").await;
+    assert_eq!((code, &*stderr), (127, ""));
+}

@@ -1,0 +1,311 @@
+//! The first bytes of a file that is to be run, and why a node may not run it. Main type: [`ProgramHead`].
+//!
+//! The rule: read as Linux and its shells do. A text without a `#!` line is a script for `/bin/sh`; a `#!` line is
+//! taken byte by byte, with the carriage return that an editor of Windows leaves in it.
+
+use crate::defaults::INTERPRETER_CHARS;
+
+/// The beginning of an ELF file.
+const ELF: &[u8] = b"\x7fELF";
+/// The byte order mark of UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+/// Offsets of an ELF file's byte order and of the machine that it is for.
+const ELF_DATA: usize = 5;
+const ELF_MACHINE: usize = 18;
+
+/// The kind of a program, by its first [`PROGRAM_HEAD_BYTES`](crate::defaults::PROGRAM_HEAD_BYTES).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ProgramHead {
+    /// A text that names no interpreter: the shell runs it.
+    ShellText,
+    /// A text whose first line names its interpreter.
+    Script(Interpreter),
+    /// A text with a byte order mark in front of its `#!`, or in UTF-16: a shell would run it as another language.
+    MarkedText,
+    /// A compiled program for the machine of this name, if its name is known.
+    Compiled(Option<&'static str>),
+}
+
+/// An interpreter as a `#!` line names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interpreter {
+    /// The path behind `#!`; with a carriage return at its end if nothing stands between the two.
+    pub path: String,
+    /// The program that `env` is told to look for in `PATH`.
+    pub by_env: Option<String>,
+    /// The line ends with a carriage return.
+    pub has_carriage_return: bool,
+}
+
+// === impl ProgramHead ===
+
+impl ProgramHead {
+    /// Reads the first bytes of a file.
+    pub fn read(head: &[u8]) -> Self {
+        if head.starts_with(ELF) {
+            return Self::Compiled(machine(head));
+        }
+        if let Some(marked) = head.strip_prefix(BYTE_ORDER_MARK) {
+            return match marked.starts_with(b"#!") {
+                true => Self::MarkedText,
+                false => Self::ShellText,
+            };
+        }
+        if let Some(line) = head.strip_prefix(b"#!") {
+            let line = line.split(|byte| *byte == b'\n').next().unwrap_or(line);
+            return Interpreter::read(line).map_or(Self::ShellText, Self::Script);
+        }
+        match head {
+            [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Self::MarkedText,
+            // Windows and macOS; whatever else has a NUL is no text either.
+            [b'M', b'Z', ..] => Self::Compiled(Some("Windows")),
+            [0xcf, 0xfa, 0xed, 0xfe, ..] | [0xca, 0xfe, 0xba, 0xbe, ..] => {
+                Self::Compiled(Some("macOS"))
+            }
+            _ if head.contains(&0) => Self::Compiled(None),
+            _ => Self::ShellText,
+        }
+    }
+
+    /// The words for a node that cannot execute the file although its interpreter is there, or it needs none.
+    pub fn not_executable(&self) -> Option<String> {
+        match self {
+            Self::ShellText => None,
+            Self::Script(interpreter) => Some(format!(
+                "its interpreter {} is no program that this node can execute; look at its mode and architecture",
+                interpreter.shown()
+            )),
+            Self::MarkedText => Some(
+                "its first line begins with a byte order mark, or it is in UTF-16, so its interpreter cannot be read; \
+                 save it as UTF-8 without the mark"
+                    .to_owned(),
+            ),
+            Self::Compiled(machine) => {
+                let machine = machine.unwrap_or("another kind of machine");
+                Some(format!(
+                    "it is a program for {machine}, which this node cannot execute; build it for this node, or give \
+                     the task an implementation for such nodes"
+                ))
+            }
+        }
+    }
+}
+
+// === impl Interpreter ===
+
+impl Interpreter {
+    /// From the line behind `#!`; `None`: it names none, and shells pass over it.
+    fn read(line: &[u8]) -> Option<Self> {
+        let line = String::from_utf8_lossy(line);
+        let has_carriage_return = line.ends_with('\r');
+        let blank = |c: char| c == ' ' || c == '\t';
+        let line = line.trim_matches(blank);
+        let (path, arguments) = line.split_once(blank).unwrap_or((line, ""));
+        if path.trim_end_matches('\r').is_empty() {
+            return None;
+        }
+        let is_env = path.trim_end_matches('\r').rsplit('/').next() == Some("env");
+        let by_env = is_env.then(|| looked_for(arguments)).flatten();
+        let clipped = |text: &str| text.chars().take(INTERPRETER_CHARS).collect::<String>();
+        Some(Self {
+            path: clipped(path),
+            by_env: by_env.map(clipped),
+            has_carriage_return,
+        })
+    }
+
+    /// The path of the file that must be on the node; [`by_env`](Self::by_env) must be in its `PATH` beside that.
+    pub fn shown(&self) -> String {
+        let shown = self.by_env.as_deref().unwrap_or(&self.path);
+        shown.trim_end_matches('\r').to_owned()
+    }
+
+    /// The words for a node without the interpreter, with the way out.
+    pub fn missing(&self) -> String {
+        if self.has_carriage_return {
+            return self.ends_with_carriage_return();
+        }
+        let shown = self.shown();
+        let place = match self.by_env {
+            Some(_) => " in the PATH of",
+            None => " on",
+        };
+        let install = match package(&shown) {
+            Some(package) => format!("install {package} there"),
+            None => "install it there".to_owned(),
+        };
+        format!(
+            "its interpreter {shown} is not{place} this node; {install}, name another one in the first line of the \
+             file, or give the task an implementation for nodes without it (`implementations` with `requirements` in \
+             its metadata)"
+        )
+    }
+
+    /// The words for a first line that was written on Windows.
+    pub fn ends_with_carriage_return(&self) -> String {
+        format!(
+            "the first line ends with a carriage return, as editors on Windows write it, so the node does not find \
+             its interpreter {}; save the file with Unix line ends (`sed -i 's/\\r$//' FILE`)",
+            self.shown()
+        )
+    }
+}
+
+/// The program in the arguments of `env`, behind its options and variables.
+fn looked_for(arguments: &str) -> Option<&str> {
+    let mut words = arguments.split([' ', '\t']).filter(|word| !word.is_empty());
+    while let Some(word) = words.next() {
+        match word {
+            "-u" | "-C" | "--unset" | "--chdir" => {
+                words.next();
+            }
+            _ if word.starts_with('-') || word.contains('=') => {}
+            _ => return Some(word),
+        }
+    }
+    None
+}
+
+/// The package that has an interpreter, where its name says that.
+fn package(interpreter: &str) -> Option<&'static str> {
+    if interpreter.starts_with("/opt/puppetlabs/") {
+        return Some("the package puppet-agent");
+    }
+    let name = interpreter.rsplit('/').next().unwrap_or(interpreter);
+    match name {
+        "ruby" => {
+            Some("Ruby (the package ruby; puppet-agent has one in /opt/puppetlabs/puppet/bin)")
+        }
+        "python3" => Some("Python 3 (the package python3)"),
+        "python" | "python2" => Some("Python (or write python3 in the first line)"),
+        "bash" => Some("the package bash"),
+        "perl" => Some("the package perl"),
+        "pwsh" => Some("PowerShell"),
+        _ => None,
+    }
+}
+
+fn machine(head: &[u8]) -> Option<&'static str> {
+    let bytes = head.get(ELF_MACHINE..ELF_MACHINE + 2)?;
+    let bytes = [bytes[0], bytes[1]];
+    let is_big_endian = head[ELF_DATA] == 2;
+    let number = match is_big_endian {
+        true => u16::from_be_bytes(bytes),
+        false => u16::from_le_bytes(bytes),
+    };
+    Some(match number {
+        0x03 => "x86 (32 bit)",
+        0x08 => "mips",
+        0x15 => "ppc64",
+        0x16 => "s390x",
+        0x28 => "arm (32 bit)",
+        0x3e => "x86_64",
+        0xb7 => "aarch64",
+        0xf3 => "riscv64",
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn interpreter(head: &[u8]) -> Interpreter {
+        match ProgramHead::read(head) {
+            ProgramHead::Script(interpreter) => interpreter,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_text_that_names_no_interpreter_is_for_the_shell() {
+        for text in [
+            &b"echo hi\n"[..],
+            b"",
+            b"#!\necho",
+            b"#! \n",
+            b"\xef\xbb\xbfecho",
+            b"# !/bin/sh",
+        ] {
+            assert_eq!(ProgramHead::read(text), ProgramHead::ShellText, "{text:?}");
+            assert_eq!(ProgramHead::ShellText.not_executable(), None);
+        }
+    }
+
+    #[test]
+    fn the_interpreter_is_named_by_its_path_or_by_env() {
+        for (line, path, by_env) in [
+            (&b"#!/usr/bin/ruby -w\nputs 1\n"[..], "/usr/bin/ruby", None),
+            (
+                b"#! /opt/puppetlabs/puppet/bin/ruby",
+                "/opt/puppetlabs/puppet/bin/ruby",
+                None,
+            ),
+            (b"#!/usr/bin/env python3\n", "/usr/bin/env", Some("python3")),
+            (
+                b"#!/usr/bin/env -S -u HOME A=b ruby -w\n",
+                "/usr/bin/env",
+                Some("ruby"),
+            ),
+            (b"#!/usr/bin/env\n", "/usr/bin/env", None),
+        ] {
+            let read = interpreter(line);
+            assert_eq!((&*read.path, read.by_env.as_deref()), (path, by_env));
+            assert!(!read.has_carriage_return);
+        }
+        let missing = interpreter(b"#!/usr/bin/env ruby\n").missing();
+        assert!(
+            missing
+                .starts_with("its interpreter ruby is not in the PATH of this node; install Ruby"),
+            "{missing}"
+        );
+        let missing = interpreter(b"#!/opt/puppetlabs/puppet/bin/ruby\n").missing();
+        assert!(
+            missing.contains("install the package puppet-agent there"),
+            "{missing}"
+        );
+    }
+
+    #[test]
+    fn a_carriage_return_is_named_wherever_it_stands() {
+        for line in [
+            &b"#!/bin/sh\r\necho\r\n"[..],
+            b"#!/bin/sh -e\r\n",
+            b"#!/usr/bin/env sh\r\n",
+        ] {
+            let told = interpreter(line).missing();
+            assert!(
+                told.contains("ends with a carriage return") && told.contains("sh;"),
+                "{told}"
+            );
+        }
+    }
+
+    #[test]
+    fn programs_name_the_machine_that_they_are_for() {
+        let mut elf = [0; 64];
+        elf[..4].copy_from_slice(ELF);
+        elf[ELF_DATA] = 1;
+        elf[ELF_MACHINE] = 0xb7;
+        assert_eq!(
+            ProgramHead::read(&elf),
+            ProgramHead::Compiled(Some("aarch64"))
+        );
+        elf[ELF_DATA] = 2;
+        elf[ELF_MACHINE..ELF_MACHINE + 2].copy_from_slice(&[0, 0x16]);
+        assert_eq!(
+            ProgramHead::read(&elf),
+            ProgramHead::Compiled(Some("s390x"))
+        );
+        for (head, expected) in [
+            (&b"\x7fELF"[..], ProgramHead::Compiled(None)),
+            (b"MZ\x90\0", ProgramHead::Compiled(Some("Windows"))),
+            (b"a\0b", ProgramHead::Compiled(None)),
+            (b"\xef\xbb\xbf#!/bin/sh\n", ProgramHead::MarkedText),
+            (b"\xff\xfe#\0!\0", ProgramHead::MarkedText),
+        ] {
+            assert_eq!(ProgramHead::read(head), expected);
+            assert!(expected.not_executable().is_some());
+        }
+    }
+}

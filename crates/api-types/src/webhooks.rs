@@ -20,6 +20,10 @@ pub struct NewWebhook {
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<Vec<String>>)]
     pub events: Vec<String>,
+    /// The form of messages: `json` (the event, for programs), or that of a chat tool: `slack`, `teams`,
+    /// `mattermost`, `rocketchat`, `discord` or `matrix`; absent: `json`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
     /// Free text.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<String>)]
@@ -40,6 +44,9 @@ pub struct WebhookEdit {
     /// Types of events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Vec<String>>,
+    /// The form of messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
     /// Free text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -61,6 +68,9 @@ pub struct Webhook {
     pub url: String,
     /// Types of events; empty: all.
     pub events: Vec<String>,
+    /// The form of messages.
+    #[serde(default)]
+    pub template: String,
     /// Free text.
     pub description: String,
     /// Whether anything is sent.
@@ -103,6 +113,9 @@ pub struct WebhookList {
 pub struct WebhookTest {
     /// Whether the receiver took the message.
     pub delivered: bool,
+    /// The body that was sent, in the webhook's template.
+    #[serde(default)]
+    pub body: String,
     /// Why not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

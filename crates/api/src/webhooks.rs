@@ -9,7 +9,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use serde_json::json;
 use uuid::Uuid;
-use webhooks::{Hook, HookChange, HookError, NewHook, WebhookError};
+use webhooks::{Hook, HookChange, HookError, NewHook, Template, WebhookError};
 
 use crate::Shared;
 use crate::body::Strict;
@@ -39,6 +39,7 @@ pub(crate) async fn create(
     let new = NewHook {
         url: asked.url,
         events: asked.events,
+        template: template(asked.template.as_deref())?.unwrap_or_default(),
         description: asked.description,
         secret: asked.secret.map(Into::into),
         created_by: caller.0.login.clone(),
@@ -59,6 +60,7 @@ pub(crate) async fn edit(
     let change = HookChange {
         url: asked.url,
         events: asked.events,
+        template: template(asked.template.as_deref())?,
         description: asked.description,
         is_enabled: asked.enabled,
         renew_secret: asked.renew_secret,
@@ -86,14 +88,22 @@ pub(crate) async fn test(
 ) -> Result<Json<WebhookTest>, Failure> {
     let told = api.webhooks.test(id(variables)?).await.map_err(refusal)?;
     Ok(Json(WebhookTest {
-        delivered: told.is_ok(),
-        error: told.err().map(|error| error.to_string()),
+        delivered: told.outcome.is_ok(),
+        body: told.body,
+        error: told.outcome.err().map(|error| error.to_string()),
     }))
 }
 
 fn id(Variables(text): Variables<String>) -> Result<Uuid, ApiError> {
-    text.parse()
-        .map_err(|_| ApiError::invalid("webhook", "the id of a webhook is a UUID"))
+    text.parse().map_err(|_| {
+        let what = "the id of a webhook is a UUID; `tutti webhook list` shows those there are";
+        ApiError::invalid("webhook", what)
+    })
+}
+
+fn template(name: Option<&str>) -> Result<Option<Template>, ApiError> {
+    let parsed = name.map(str::parse).transpose();
+    parsed.map_err(|error| ApiError::invalid("template", error))
 }
 
 fn shown(hook: Hook) -> Result<Webhook, Failure> {
@@ -101,6 +111,7 @@ fn shown(hook: Hook) -> Result<Webhook, Failure> {
         id: hook.id.to_string(),
         url: hook.url,
         events: hook.events,
+        template: hook.template.to_string(),
         description: hook.description,
         enabled: hook.is_enabled,
         created_by: hook.created_by,
@@ -130,7 +141,8 @@ fn place(error: &HookError) -> &'static str {
     match error {
         HookError::Url(_) => "url",
         HookError::Secret(_) => "secret",
-        HookError::Events(_) => "events",
+        HookError::Events { .. } | HookError::ManyEvents(_) => "events",
+        HookError::Template(_) => "template",
         HookError::Description => "description",
     }
 }

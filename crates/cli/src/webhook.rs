@@ -1,6 +1,7 @@
 //! `tutti webhook …`: whom to tell about events. Main type: [`Verb`].
 
 use api_types::{NewWebhook, Webhook, WebhookEdit, WebhookList, WebhookTest, WebhookWithSecret};
+use clap::ValueEnum as _;
 use secrecy::ExposeSecret as _;
 
 use crate::access::login::first_line;
@@ -24,8 +25,9 @@ pub enum Verb {
   tutti webhook show 6f1c2f6e-52a4-4f1d-9c1e-0d1d7c0f8a11")]
     Show(Show),
     /// Tell somebody about events; the key that signs is shown once
-    #[command(after_long_help = "Example:
-  tutti webhook create https://ci.example.com/tutti --event job_finished --event node_failed")]
+    #[command(after_long_help = "Examples:
+  tutti webhook create https://ci.example.com/tutti --event job_finished --event node_failed
+  tutti webhook create https://hooks.slack.com/services/T0/B0/x --template slack --event job_finished")]
     Create(Create),
     /// Change a webhook, turn it off or on, or give it a new key
     #[command(after_long_help = "Examples:
@@ -66,12 +68,28 @@ pub struct Create {
     /// A type of events, such as job_finished; may be given several times [default: all]
     #[arg(long = "event", value_name = "TYPE")]
     events: Vec<String>,
+    /// The form of messages: the event as JSON for programs, or that of a chat tool
+    #[arg(long, value_enum, default_value = "json", value_name = "FORM")]
+    template: Template,
     /// What it is for
     #[arg(long, default_value = "", hide_default_value = true)]
     description: String,
     /// The first line of this file is the key that signs (whsec_ and base64) [default: a new one]
     #[arg(long, value_name = "FILE")]
     secret_file: Option<std::path::PathBuf>,
+}
+
+/// The forms of messages that there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[value(rename_all = "lower")]
+enum Template {
+    Json,
+    Slack,
+    Teams,
+    Mattermost,
+    RocketChat,
+    Discord,
+    Matrix,
 }
 
 /// What changes.
@@ -88,6 +106,9 @@ pub struct Edit {
     /// Tell about events of every type
     #[arg(long)]
     all_events: bool,
+    /// The form of messages
+    #[arg(long, value_enum, value_name = "FORM")]
+    template: Option<Template>,
     /// What it is for
     #[arg(long)]
     description: Option<String>,
@@ -134,11 +155,20 @@ async fn list(shown: &Shown, client: &Client) -> Result<u8, Failure> {
             state(hook),
             harmless(&hook.url),
             events(hook),
+            harmless(&hook.template),
             hook.delivered.to_string(),
             harmless(&hook.description),
         ]
     });
-    let heading = ["ID", "STATE", "URL", "EVENTS", "DELIVERED", "DESCRIPTION"];
+    let heading = [
+        "ID",
+        "STATE",
+        "URL",
+        "EVENTS",
+        "TEMPLATE",
+        "DELIVERED",
+        "DESCRIPTION",
+    ];
     table::print(&heading, rows.collect());
     Ok(EXIT_SUCCESS)
 }
@@ -154,6 +184,7 @@ async fn show(options: &Show, client: &Client) -> Result<u8, Failure> {
         ("state", state(&hook)),
         ("url", harmless(&hook.url)),
         ("events", events(&hook)),
+        ("template", harmless(&hook.template)),
         ("description", harmless(&hook.description)),
         (
             "made",
@@ -184,6 +215,7 @@ async fn create(options: Create, client: &Client) -> Result<u8, Failure> {
     let new = NewWebhook {
         url: options.url,
         events: options.events,
+        template: Some(options.template.name()),
         description: options.description,
         secret: secret.map(|secret| secret.expose_secret().to_owned()),
     };
@@ -198,6 +230,7 @@ async fn edit(options: Edit, client: &Client) -> Result<u8, Failure> {
     let change = WebhookEdit {
         url: options.url,
         events: events.then_some(options.events),
+        template: options.template.map(Template::name),
         description: options.description,
         enabled: (options.enable || options.disable).then_some(options.enable),
         renew_secret: options.renew_secret,
@@ -212,6 +245,7 @@ async fn test(one: &One, client: &Client) -> Result<u8, Failure> {
     let [service, version, hooks, id] = path(&one.id);
     let path = [service, version, hooks, id, "test"];
     let outcome: WebhookTest = client.post_empty(&path).await?;
+    say!("sent: {}", harmless(&outcome.body));
     if outcome.delivered {
         say!("{} the receiver took the message", terminal::good("✓"));
         return Ok(EXIT_SUCCESS);
@@ -225,6 +259,16 @@ async fn test(one: &One, client: &Client) -> Result<u8, Failure> {
         harmless(&why)
     );
     Ok(EXIT_NODES_FAILED)
+}
+
+// === impl Template ===
+
+impl Template {
+    /// Its name in the API.
+    fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
+    }
 }
 
 fn path(id: &str) -> [&str; 4] {

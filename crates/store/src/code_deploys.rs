@@ -117,6 +117,12 @@ const LIVE: &str = concat!(
     " FROM code_deploys WHERE id IN (SELECT MAX(id) FROM code_deploys WHERE state = 'synced' \
      AND signature IS NOT NULL GROUP BY environment) ORDER BY environment"
 );
+const NEWEST: &str = concat!(
+    "SELECT ",
+    columns!(),
+    " FROM code_deploys WHERE id IN (SELECT MAX(id) FROM code_deploys WHERE finished_ms IS NOT NULL \
+     GROUP BY environment) AND NOT (action = 'remove' AND state = 'synced') ORDER BY environment"
+);
 // What is newest of an environment stays: it says who made live what is live. The newest of all stays, so
 // that no number is given twice.
 const PRUNE: &str = "DELETE FROM code_deploys WHERE finished_ms < $1 AND id NOT IN \
@@ -124,7 +130,7 @@ const PRUNE: &str = "DELETE FROM code_deploys WHERE finished_ms < $1 AND id NOT 
      AND id < (SELECT MAX(id) FROM code_deploys)";
 
 pub(crate) const STATEMENTS: &[&str] = &[
-    INSERT, BY_REQUEST, ENTER, END, ONE, OPEN, LIST, FAILED, LIVE, PRUNE,
+    INSERT, BY_REQUEST, ENTER, END, ONE, OPEN, LIST, FAILED, LIVE, NEWEST, PRUNE,
 ];
 
 // === impl Store ===
@@ -229,6 +235,11 @@ impl Store {
     /// The last deployment of each environment that made a version live.
     pub async fn live_code_deploys(&self) -> Result<Vec<CodeDeployRow>, StoreError> {
         self.query(LIVE, Vec::new()).await
+    }
+
+    /// The newest deployment that is over of each environment, but for those that took the environment away.
+    pub async fn newest_code_deploys(&self) -> Result<Vec<CodeDeployRow>, StoreError> {
+        self.query(NEWEST, Vec::new()).await
     }
 
     /// Forgets what was over before this moment, but for what says who made live what is live; says how

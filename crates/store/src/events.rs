@@ -31,7 +31,10 @@ const OF_ALL: &str = "SELECT id, job, kind, at_ms, certname, details, message FR
 
 const LAST_ID: &str = "SELECT event FROM ledger WHERE id = 1";
 
-pub(crate) const STATEMENTS: &[&str] = &[OF_JOB, OF_ALL, LAST_ID];
+const NODE_COUNTS: &str = "SELECT kind, COUNT(*) FROM events \
+     WHERE job = $1 AND id <= $2 AND certname IS NOT NULL GROUP BY kind";
+
+pub(crate) const STATEMENTS: &[&str] = &[OF_JOB, OF_ALL, LAST_ID, NODE_COUNTS];
 
 // === impl Store ===
 
@@ -63,9 +66,31 @@ impl Store {
             .await
     }
 
+    /// Counts of a job's events of single nodes by type, up to this event.
+    pub async fn node_event_counts(
+        &self,
+        job: JobNumber,
+        up_to_id: i64,
+    ) -> Result<Vec<(String, i64)>, StoreError> {
+        let values = vec![Value::Int(job.get()), Value::Int(up_to_id)];
+        let counts: Vec<KindCount> = self.query(NODE_COUNTS, values).await?;
+        Ok(counts.into_iter().map(|KindCount(pair)| pair).collect())
+    }
+
     /// The highest id given to any event so far; 0 before the first.
     pub async fn last_event_id(&self) -> Result<i64, StoreError> {
         Ok(self.query_one(LAST_ID, Vec::new()).await?.unwrap_or(0))
+    }
+}
+
+/// A type of events and how many there are.
+struct KindCount((String, i64));
+
+// === impl KindCount ===
+
+impl FromRow for KindCount {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self((row.text(0)?, row.int(1)?)))
     }
 }
 

@@ -86,6 +86,7 @@ pub(crate) const SQLITE: &[Migration] = migrations!("sqlite":
     25 "0025_password_reset_makers",
     26 "0026_durations",
     27 "0027_rollouts",
+    28 "0028_webhook_templates",
 );
 
 pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
@@ -116,6 +117,7 @@ pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
     25 "0025_password_reset_makers",
     26 "0026_durations",
     27 "0027_rollouts",
+    28 "0028_webhook_templates",
 );
 
 /// What is still to be applied, given what was.

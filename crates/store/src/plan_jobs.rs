@@ -152,6 +152,8 @@ const ONE: &str = concat!(
     " FROM plan_jobs WHERE number = $1"
 );
 const COUNT: &str = concat!("SELECT COUNT(*)", matching!());
+const OF_JOB: &str = "SELECT p.number, p.plan FROM plan_steps s \
+     JOIN plan_jobs p ON p.number = s.plan_job WHERE s.job = $1";
 const STEPS: &str = "SELECT s.job, t.state, t.enter_ms FROM plan_steps s \
      JOIN jobs j ON j.number = s.job JOIN job_states t ON t.job = s.job \
      WHERE s.plan_job = $1 AND j.pruned = 0 ORDER BY s.job, t.progress";
@@ -181,9 +183,9 @@ const PAGES: [(JobOrder, &str, &str); 5] = pages!(page);
 const RUNNING: &str = "SELECT number, options FROM plan_jobs WHERE state = 'running'";
 
 pub(crate) const STATEMENTS: &[&str] = &[
-    RUNNING, TAKE, INSERT, BY_REQUEST, FINISH, STEP, ONE, COUNT, STEPS, FORGET[0], FORGET[1],
-    FORGET[2], FORGET[3], FORGET[4], PAGES[0].1, PAGES[0].2, PAGES[1].1, PAGES[1].2, PAGES[2].1,
-    PAGES[2].2, PAGES[3].1, PAGES[3].2, PAGES[4].1, PAGES[4].2,
+    RUNNING, TAKE, INSERT, BY_REQUEST, FINISH, STEP, ONE, COUNT, OF_JOB, STEPS, FORGET[0],
+    FORGET[1], FORGET[2], FORGET[3], FORGET[4], PAGES[0].1, PAGES[0].2, PAGES[1].1, PAGES[1].2,
+    PAGES[2].1, PAGES[2].2, PAGES[3].1, PAGES[3].2, PAGES[4].1, PAGES[4].2,
 ];
 
 /// What the events call the start of these tasks, which are how commands, scripts and files come to
@@ -350,6 +352,12 @@ impl Store {
         self.query(STEPS, vec![Value::Int(number)]).await
     }
 
+    /// The plan job that a job is a step of, and the plan's name; `None`: no plan started it.
+    pub async fn plan_of_job(&self, job: JobNumber) -> Result<Option<(i64, String)>, StoreError> {
+        let found: Option<PlanOfJob> = self.query_one(OF_JOB, vec![Value::Int(job.get())]).await?;
+        Ok(found.map(|PlanOfJob(pair)| pair))
+    }
+
     /// Forgets plan jobs that ended before `older_than_ms`, with their events; gives how many.
     pub async fn prune_plan_jobs(&self, older_than_ms: i64) -> Result<u64, StoreError> {
         let mut pruned = 0;
@@ -369,6 +377,15 @@ impl Store {
 }
 
 // === impl rows ===
+
+/// A plan job and its plan.
+struct PlanOfJob((i64, String));
+
+impl FromRow for PlanOfJob {
+    fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {
+        Ok(Self((row.int(0)?, row.text(1)?)))
+    }
+}
 
 impl FromRow for PlanJobRow {
     fn from_row(row: &dyn Columns) -> Result<Self, ColumnError> {

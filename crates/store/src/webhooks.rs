@@ -34,6 +34,8 @@ pub struct WebhookRow {
     pub failing_ms: Option<i64>,
     /// Why the last attempt failed.
     pub last_error: Option<String>,
+    /// The name of the form of its messages.
+    pub template: String,
 }
 
 /// What may change in a webhook; `None` keeps what is there.
@@ -51,6 +53,8 @@ pub struct WebhookChange {
     pub is_enabled: Option<bool>,
     /// Where it goes on.
     pub next_event: Option<i64>,
+    /// The name of the form of its messages.
+    pub template: Option<String>,
 }
 
 /// How far a webhook has come.
@@ -71,13 +75,13 @@ pub struct WebhookProgress {
 macro_rules! columns {
     () => {
         "id, url, sealed, events, description, enabled, created_by, created_ms, next_event, \
-         delivered, given_up, failing_ms, last_error"
+         delivered, given_up, failing_ms, last_error, template"
     };
 }
 
 const INSERT: &str = "INSERT INTO webhooks (id, url, sealed, events, description, enabled, \
-     created_by, created_ms, next_event, delivered, given_up) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0)";
+     created_by, created_ms, next_event, template, delivered, given_up) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 0)";
 const ALL: &str = concat!(
     "SELECT ",
     columns!(),
@@ -87,7 +91,8 @@ const BY_ID: &str = concat!("SELECT ", columns!(), " FROM webhooks WHERE id = $1
 const UPDATE: &str = "UPDATE webhooks SET url = COALESCE($2, url), sealed = COALESCE($3, sealed), \
      events = COALESCE($4, events), description = COALESCE($5, description), \
      enabled = COALESCE(CAST($6 AS BIGINT), enabled), \
-     next_event = COALESCE(CAST($7 AS BIGINT), next_event) WHERE id = $1";
+     next_event = COALESCE(CAST($7 AS BIGINT), next_event), template = COALESCE($8, template) \
+     WHERE id = $1";
 const ADVANCE: &str = "UPDATE webhooks SET next_event = $2, delivered = delivered + $3, \
      given_up = given_up + $4, failing_ms = $5, last_error = $6 \
      WHERE id = $1 AND next_event <= $2";
@@ -110,6 +115,7 @@ impl Store {
             Value::owned(&row.created_by),
             Value::Int(row.created_ms),
             Value::Int(row.next_event),
+            Value::owned(&row.template),
         ];
         self.execute(Step {
             sql: INSERT,
@@ -145,6 +151,7 @@ impl Store {
             Value::opt_owned(change.description.as_deref()),
             Value::opt_int(change.is_enabled.map(i64::from)),
             Value::opt_int(change.next_event),
+            Value::opt_owned(change.template.as_deref()),
         ];
         let step = Step {
             sql: UPDATE,
@@ -203,6 +210,7 @@ impl FromRow for WebhookRow {
             given_up: row.int(10)?,
             failing_ms: row.opt_int(11)?,
             last_error: row.opt_text(12)?,
+            template: row.text(13)?,
         })
     }
 }

@@ -45,3 +45,9 @@ pub const ERROR_CHARS: usize = 300;
 
 /// Reconciling after a failure of the store.
 pub const STORE_PAUSE: Duration = Duration::from_secs(2);
+
+/// A title or a name in a message for people, in characters: a line of a chat, and two of a telephone.
+pub(crate) const NOTICE_NAME_CHARS: usize = 200;
+/// The text of an event in a message for people, in characters. With every one of them escaped it still fits into the
+/// 1,024 characters of a field of Discord or is cut there; Slack takes 3,000, and a Teams card 28 KB as a whole.
+pub(crate) const NOTICE_TEXT_CHARS: usize = 1_000;

@@ -7,6 +7,7 @@ use uuid::Uuid;
 use crate::defaults::{DESCRIPTION_CHARS, EVENT_TYPES};
 use crate::signature::{Secret, SecretError};
 use crate::target::{Target, TargetError};
+use crate::template::{Template, TemplateError};
 
 /// A webhook to be made.
 #[derive(Clone, Debug)]
@@ -15,6 +16,8 @@ pub struct NewHook {
     pub url: String,
     /// Types of events; empty: all.
     pub events: Vec<String>,
+    /// The form of messages.
+    pub template: Template,
     /// For people.
     pub description: String,
     /// The key that signs; `None`: one is made.
@@ -30,6 +33,8 @@ pub struct HookChange {
     pub url: Option<String>,
     /// Types of events.
     pub events: Option<Vec<String>>,
+    /// The form of messages.
+    pub template: Option<Template>,
     /// For people.
     pub description: Option<String>,
     /// Whether anything is sent. Switched on again, it begins with what happens then.
@@ -47,6 +52,8 @@ pub struct Hook {
     pub url: String,
     /// Types of events; empty: all.
     pub events: Vec<String>,
+    /// The form of messages.
+    pub template: Template,
     /// For people.
     pub description: String,
     /// Whether anything is sent.
@@ -75,8 +82,17 @@ pub enum HookError {
     #[error(transparent)]
     Secret(#[from] SecretError),
     /// The filter.
-    #[error("events must be at most {EVENT_TYPES} types such as job_finished, not {0:?}")]
-    Events(String),
+    #[error("there are no events of type {event:?}; there are {}", TYPES.join(", "))]
+    Events {
+        /// As much of the type as is worth repeating.
+        event: String,
+    },
+    /// The length of the filter.
+    #[error("at most {EVENT_TYPES} types of events may be named, not {0}")]
+    ManyEvents(usize),
+    /// The template.
+    #[error(transparent)]
+    Template(#[from] TemplateError),
     /// The description.
     #[error("the description has more than {DESCRIPTION_CHARS} characters")]
     Description,
@@ -133,6 +149,7 @@ impl Hook {
             id: row.id.parse().ok()?,
             url: row.url,
             events: serde_json::from_str(&row.events).ok()?,
+            template: row.template.parse().ok()?,
             description: row.description,
             is_enabled: row.is_enabled,
             created_by: row.created_by,
@@ -147,10 +164,12 @@ impl Hook {
 
 fn check_events(events: &[String]) -> Result<(), HookError> {
     if events.len() > EVENT_TYPES {
-        return Err(HookError::Events(format!("{} of them", events.len())));
+        return Err(HookError::ManyEvents(events.len()));
     }
     match events.iter().find(|event| !TYPES.contains(&event.as_str())) {
-        Some(unknown) => Err(HookError::Events(unknown.chars().take(100).collect())),
+        Some(unknown) => Err(HookError::Events {
+            event: unknown.chars().take(100).collect(),
+        }),
         None => Ok(()),
     }
 }

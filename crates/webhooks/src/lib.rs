@@ -11,8 +11,11 @@ mod deliver;
 mod hook;
 mod message;
 mod metrics;
+mod notice;
 mod signature;
+mod subject;
 mod target;
+mod template;
 mod worker;
 mod workers;
 
@@ -28,10 +31,12 @@ pub use hook::{Hook, HookChange, HookError, NewHook, TYPES};
 pub use metrics::Metrics;
 pub use signature::{Secret, SecretError};
 pub use target::{Target, TargetError};
+pub use template::{Template, TemplateError};
 
 use crate::defaults::WEBHOOKS;
 use crate::deliver::Sender;
 use crate::message::Message;
+use crate::worker::Parts;
 use crate::workers::Workers;
 
 /// The webhooks of an installation. Cheap to clone.
@@ -50,6 +55,15 @@ struct Inner {
     changing: Mutex<()>,
 }
 
+/// A test message and what came of it.
+#[derive(Debug)]
+pub struct TestDelivery {
+    /// The body as it was sent, in the webhook's template.
+    pub body: String,
+    /// The reason of the receiver for not taking it, if it did not.
+    pub outcome: Result<(), DeliveryError>,
+}
+
 /// Why a webhook was not made or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum WebhookError {
@@ -57,7 +71,7 @@ pub enum WebhookError {
     #[error(transparent)]
     Invalid(#[from] HookError),
     /// There is none with this id.
-    #[error("there is no webhook {0}")]
+    #[error("there is no webhook {0}; `tutti webhook list` shows those there are")]
     Unknown(Uuid),
     /// As many as there may be.
     #[error("there are {WEBHOOKS} webhooks already, which is the most; delete one first")]
@@ -140,6 +154,7 @@ impl Webhooks {
             url: target.as_str().to_owned(),
             sealed: inner.seal.seal(secret.expose().as_bytes()),
             events: serde_json::json!(new.events).to_string(),
+            template: new.template.name().to_owned(),
             description: new.description,
             is_enabled: true,
             created_by: new.created_by,
@@ -189,6 +204,7 @@ impl Webhooks {
             events: change
                 .events
                 .map(|events| serde_json::json!(events).to_string()),
+            template: change.template.map(|template| template.name().to_owned()),
             description: change.description,
             is_enabled: change.is_enabled,
             next_event: match woken {
@@ -226,12 +242,17 @@ impl Webhooks {
         }
     }
 
-    /// Sends one message of type `test`, now, and says what the receiver did.
-    pub async fn test(&self, id: Uuid) -> Result<Result<(), DeliveryError>, WebhookError> {
+    /// Sends one message of type `test`, now, and says what was sent and what the receiver did.
+    pub async fn test(&self, id: Uuid) -> Result<TestDelivery, WebhookError> {
         let row = self.inner.row(id).await?;
-        let (target, secret, _) = self.inner.parts(&row)?;
-        let message = Message::test(jiff::Timestamp::now());
-        Ok(self.inner.sender.send(&target, &secret, &message).await)
+        let parts = self.inner.parts(&row)?;
+        let message = Message::test(jiff::Timestamp::now(), parts.template);
+        let sender = &self.inner.sender;
+        let outcome = sender.send(&parts.target, &parts.secret, &message).await;
+        Ok(TestDelivery {
+            body: String::from_utf8_lossy(&message.body).into_owned(),
+            outcome,
+        })
     }
 
     /// Ends all tasks and waits for them.
@@ -274,13 +295,15 @@ impl Inner {
         }
     }
 
-    fn parts(&self, row: &WebhookRow) -> Result<(Target, Secret, Vec<String>), WebhookError> {
-        let target = Target::parse(&row.url).map_err(HookError::from)?;
+    fn parts(&self, row: &WebhookRow) -> Result<Parts, WebhookError> {
         let opened = self.seal.open(&row.sealed).ok();
         let text = opened.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
-        let secret = Secret::parse(&text.ok_or(WebhookError::Sealed)?).map_err(HookError::from)?;
-        let events = serde_json::from_str(&row.events).unwrap_or_default();
-        Ok((target, secret, events))
+        Ok(Parts {
+            target: Target::parse(&row.url).map_err(HookError::from)?,
+            secret: Secret::parse(&text.ok_or(WebhookError::Sealed)?).map_err(HookError::from)?,
+            events: serde_json::from_str(&row.events).unwrap_or_default(),
+            template: row.template.parse().map_err(HookError::from)?,
+        })
     }
 }
 

@@ -4,8 +4,13 @@
 //! that remembers ids takes it once.
 
 use serde::Serialize;
+use serde_json::json;
 use serde_json::value::RawValue;
 use store::EventRow;
+
+use crate::notice::Notice;
+use crate::subject::Subject;
+use crate::template::Template;
 
 /// One event, ready to be sent.
 #[derive(Clone, Debug)]
@@ -27,6 +32,8 @@ struct Body<'a> {
 struct Data<'a> {
     event: String,
     job: String,
+    #[serde(flatten)]
+    subject: &'a Subject,
     #[serde(skip_serializing_if = "Option::is_none")]
     node: Option<&'a str>,
     message: &'a str,
@@ -37,33 +44,44 @@ struct Data<'a> {
 
 impl Message {
     /// `None` for an event whose details are no JSON, which nobody writes.
-    pub(crate) fn of(event: &EventRow) -> Option<Self> {
-        let details: &RawValue = serde_json::from_str(&event.details).ok()?;
-        let body = Body {
-            kind: &event.kind,
-            timestamp: jiff::Timestamp::from_millisecond(event.at_ms)
-                .ok()?
-                .to_string(),
-            data: Data {
-                event: event.id.to_string(),
-                job: event.job.to_string(),
-                node: event.certname.as_deref(),
-                message: &event.message,
-                details,
-            },
+    pub(crate) fn of(event: &EventRow, subject: &Subject, template: Template) -> Option<Self> {
+        let body = match template.render(&Notice::of(event, subject)) {
+            Some(chat) => chat.to_string().into_bytes(),
+            None => whole(event, subject)?,
         };
         Some(Self {
             id: format!("event_{}", event.id),
-            body: serde_json::to_vec(&body).ok()?,
+            body,
         })
     }
 
     /// Says that nothing happened, for a test of the receiver.
-    pub(crate) fn test(now: jiff::Timestamp) -> Self {
-        let body = serde_json::json!({"type": "test", "timestamp": now.to_string(), "data": {}});
+    pub(crate) fn test(now: jiff::Timestamp, template: Template) -> Self {
+        let body = template
+            .render(&Notice::test())
+            .unwrap_or_else(|| json!({"type": "test", "timestamp": now.to_string(), "data": {}}));
         Self {
             id: format!("test_{}", uuid::Uuid::new_v4()),
             body: body.to_string().into_bytes(),
         }
     }
+}
+
+/// All of an event, for programs.
+fn whole(event: &EventRow, subject: &Subject) -> Option<Vec<u8>> {
+    let details: &RawValue = serde_json::from_str(&event.details).ok()?;
+    let timestamp = jiff::Timestamp::from_millisecond(event.at_ms).ok()?;
+    let body = Body {
+        kind: &event.kind,
+        timestamp: timestamp.to_string(),
+        data: Data {
+            event: event.id.to_string(),
+            job: event.job.to_string(),
+            subject,
+            node: event.certname.as_deref(),
+            message: &event.message,
+            details,
+        },
+    };
+    serde_json::to_vec(&body).ok()
 }

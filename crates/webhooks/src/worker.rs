@@ -13,13 +13,25 @@ use crate::defaults::{BATCH, GIVE_UP, POLL, PROGRESS_EVENTS, STORE_PAUSE};
 use crate::deliver::{DeliveryError, Sender};
 use crate::message::Message;
 use crate::signature::Secret;
+use crate::subject::Subject;
 use crate::target::Target;
+use crate::template::Template;
+
+/// A webhook as its worker needs it.
+pub(crate) struct Parts {
+    pub(crate) target: Target,
+    pub(crate) secret: Secret,
+    /// Types of events; empty: all.
+    pub(crate) events: Vec<String>,
+    pub(crate) template: Template,
+}
 
 pub(crate) struct Worker {
     pub(crate) id: String,
     pub(crate) target: Target,
     pub(crate) secret: Secret,
     pub(crate) events: Vec<String>,
+    pub(crate) template: Template,
     pub(crate) store: Store,
     pub(crate) sender: Sender,
     pub(crate) stop: CancellationToken,
@@ -43,7 +55,7 @@ enum Told {
 impl Worker {
     pub(crate) fn new(
         row: &WebhookRow,
-        (target, secret, events): (Target, Secret, Vec<String>),
+        parts: Parts,
         store: Store,
         sender: Sender,
         stop: CancellationToken,
@@ -56,9 +68,10 @@ impl Worker {
         };
         Self {
             id: row.id.clone(),
-            target,
-            secret,
-            events,
+            target: parts.target,
+            secret: parts.secret,
+            events: parts.events,
+            template: parts.template,
             store,
             sender,
             stop,
@@ -118,9 +131,12 @@ impl Worker {
 
     /// Tells one event until it is taken or given up.
     async fn tell(&mut self, event: &EventRow) -> Result<Told, StoreError> {
-        let message = match Message::of(event) {
-            Some(message) if self.wants(event) => message,
-            _ => return Ok(Told::Taken),
+        if !self.wants(event) {
+            return Ok(Told::Taken);
+        }
+        let subject = Subject::of(event, &self.store).await?;
+        let Some(message) = Message::of(event, &subject, self.template) else {
+            return Ok(Told::Taken);
         };
         let begun = Instant::now();
         let mut failures = 0;

@@ -8,9 +8,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::deliver::Sender;
-use crate::signature::Secret;
-use crate::target::Target;
-use crate::worker::Worker;
+use crate::worker::{Parts, Worker};
 
 #[derive(Debug)]
 pub(crate) struct Workers {
@@ -39,7 +37,7 @@ impl Workers {
     }
 
     /// Sets a webhook to work; one that is at work already is ended first.
-    pub(crate) async fn begin(&self, row: &WebhookRow, parts: (Target, Secret, Vec<String>)) {
+    pub(crate) async fn begin(&self, row: &WebhookRow, parts: Parts) {
         let mut running = self.running.lock().await;
         if let Some(before) = running.remove(&row.id) {
             before.end().await;

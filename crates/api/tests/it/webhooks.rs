@@ -31,6 +31,7 @@ pub(crate) async fn filled(world: &World, path: String) -> String {
     let new = NewHook {
         url: "http://127.0.0.1:1/".to_owned(),
         events: vec!["job_aborted".to_owned()],
+        template: webhooks::Template::Json,
         description: String::new(),
         secret: None,
         created_by: "admin".to_owned(),
@@ -54,7 +55,7 @@ async fn a_key_is_shown_once_and_a_webhook_as_often_as_asked() {
     let shown = world.get(&one).await.json();
     let expected = json!({
         "id": made["id"], "url": "https://ci.example.com/tutti", "events": ["job_finished"],
-        "description": "", "enabled": true, "created_by": "admin",
+        "template": "json", "description": "", "enabled": true, "created_by": "admin",
         "created_timestamp": made["created_timestamp"], "delivered": 0, "given_up": 0,
         "failing_since": null, "last_error": null,
     });

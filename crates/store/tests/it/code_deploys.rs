@@ -124,8 +124,10 @@ async fn what_failed_last_is_told_until_it_is_mended(bench: Bench) {
     let second = ended(store, "b", "two", "failed", 1).await;
     // One that is under way mends nothing yet.
     insert(store, "c", "two").await;
-    ended(store, "d", "one", "synced", 2).await;
+    let mended = ended(store, "d", "one", "synced", 2).await;
     assert_eq!(ids(&store.failed_code_deploys().await.unwrap()), [second]);
+    let newest = store.newest_code_deploys().await.unwrap();
+    assert_eq!(ids(&newest), [mended, second], "by environment");
 }
 
 async fn old_ones_are_forgotten_but_not_who_made_live_what_is_live(bench: Bench) {

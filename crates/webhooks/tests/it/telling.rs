@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use webhooks::{HookChange, HookError, NewHook, Secret, WebhookError};
+use serde_json::json;
+use webhooks::{HookChange, HookError, NewHook, Secret, Template, WebhookError};
 
 use crate::receiver::Receiver;
 use crate::world::World;
@@ -10,6 +11,8 @@ use crate::world::World;
 testkit::both!(
     events_are_told_in_order_and_signed,
     only_the_types_asked_for_are_told,
+    events_name_the_task_its_owner_and_the_nodes,
+    a_chat_gets_its_own_form_and_the_same_body_again,
     a_refused_event_comes_again_with_the_same_id_and_the_next_one_waits,
     what_was_not_taken_is_told_after_a_restart,
     a_dead_receiver_delays_nobody_else,
@@ -47,6 +50,76 @@ async fn only_the_types_asked_for_are_told() {
     assert_eq!(receiver.next().await.json()["type"], "job_finished");
     world.webhooks.shutdown().await;
     assert!(receiver.is_quiet());
+}
+
+async fn events_name_the_task_its_owner_and_the_nodes() {
+    let (world, mut receiver) = (World::new().await, Receiver::start(&[]).await);
+    world
+        .hook(&receiver.url, &["node_failed", "job_finished"])
+        .await;
+    world
+        .runs(
+            "package",
+            &["node_finished", "node_failed", "node_finished"],
+        )
+        .await;
+    let node = receiver.next().await.json()["data"].clone();
+    assert_eq!(node["task"], "package");
+    assert_eq!(
+        node["nodes"],
+        json!({"total": 3}),
+        "single nodes are not counted"
+    );
+    let over = receiver.next().await.json()["data"].clone();
+    let told = json!({
+        "event": over["event"], "job": "1", "command": "task", "task": "package", "owner": "anna",
+        "environment": "production", "description": "weekly",
+        "nodes": {"total": 3, "succeeded": 2, "failed": 1, "errored": 0, "skipped": 0},
+        "message": "job_finished happened", "details": {"state": "failed"},
+    });
+    assert_eq!(over, told);
+    world.webhooks.shutdown().await;
+}
+
+async fn a_chat_gets_its_own_form_and_the_same_body_again() {
+    let (world, mut receiver) = (World::new().await, Receiver::start(&[500]).await);
+    let (hook, secret) = world.hook(&receiver.url, &["job_finished"]).await;
+    let change = HookChange {
+        template: Some(Template::Slack),
+        ..HookChange::default()
+    };
+    let (hook, _) = world.webhooks.change(hook.id, change).await.unwrap();
+    assert_eq!(hook.template, Template::Slack);
+    let world = Box::pin(world.restarted()).await;
+    assert_eq!(
+        world.webhooks.get(hook.id).await.unwrap().template,
+        Template::Slack
+    );
+    world
+        .runs("package", &["node_finished", "node_failed"])
+        .await;
+    let (first, again) = (receiver.next().await, receiver.next().await);
+    assert_eq!((&first.id, &first.bytes), (&again.id, &again.bytes));
+    let slack = first.json();
+    assert_eq!(slack["text"], "Task package failed: 1 of 2 nodes succeeded");
+    let fields = slack["blocks"][1]["fields"].as_array().unwrap();
+    let fields: Vec<_> = fields.iter().map(|field| field["text"].clone()).collect();
+    assert_eq!(
+        json!(fields),
+        json!([
+            "Job\n1",
+            "Owner\nanna",
+            "Environment\nproduction",
+            "Description\nweekly",
+            "Nodes\n2: 1 succeeded, 1 failed"
+        ])
+    );
+    let signed = Secret::parse(&secret).unwrap();
+    assert_eq!(
+        signed.sign(&again.id, again.timestamp, &again.bytes),
+        again.signature
+    );
+    world.webhooks.shutdown().await;
 }
 
 async fn a_refused_event_comes_again_with_the_same_id_and_the_next_one_waits() {
@@ -150,9 +223,22 @@ async fn a_receiver_that_is_gone_is_told_no_more() {
 async fn a_test_message_tells_what_the_receiver_did() {
     let (world, mut receiver) = (World::new().await, Receiver::start(&[204, 404]).await);
     let (hook, _) = world.hook(&receiver.url, &["job_finished"]).await;
-    assert_eq!(world.webhooks.test(hook.id).await.unwrap(), Ok(()));
-    assert_eq!(receiver.next().await.json()["type"], "test");
-    let refused = world.webhooks.test(hook.id).await.unwrap().unwrap_err();
+    let told = world.webhooks.test(hook.id).await.unwrap();
+    assert_eq!(told.outcome, Ok(()));
+    let got = receiver.next().await;
+    assert_eq!(got.json()["type"], "test");
+    assert_eq!(
+        got.bytes,
+        told.body.as_bytes(),
+        "the test shows what was sent"
+    );
+    let refused = world
+        .webhooks
+        .test(hook.id)
+        .await
+        .unwrap()
+        .outcome
+        .unwrap_err();
     assert_eq!(refused.to_string(), "the receiver answered 404");
     world.webhooks.shutdown().await;
 }
@@ -186,6 +272,7 @@ async fn what_cannot_be_used_is_refused() {
     let hook = |url: &str, events: &[&str]| NewHook {
         url: url.to_owned(),
         events: events.iter().map(|event| (*event).to_owned()).collect(),
+        template: Template::Json,
         description: String::new(),
         secret: None,
         created_by: "admin".to_owned(),
@@ -209,7 +296,7 @@ async fn what_cannot_be_used_is_refused() {
         words.as_slice(),
         [
             HookError::Url(_),
-            HookError::Events(_),
+            HookError::Events { .. },
             HookError::Secret(_)
         ]
     ));

@@ -1,10 +1,10 @@
 //! A store and its webhooks, which can be restarted.
 
 use pki::seal::SealKey;
-use store::{NewEvent, NewJob, Store, StoreConfig};
+use store::{NewEvent, NewJob, NewRun, Store, StoreConfig};
 use tempfile::TempDir;
 use testkit::engine::Database;
-use webhooks::{Hook, NewHook, Webhooks};
+use webhooks::{Hook, NewHook, Template, Webhooks};
 
 pub(crate) struct World {
     pub(crate) directory: TempDir,
@@ -49,6 +49,7 @@ impl World {
         let new = NewHook {
             url: url.to_owned(),
             events: events.iter().map(|event| (*event).to_owned()).collect(),
+            template: Template::Json,
             description: String::new(),
             secret: None,
             created_by: "admin".to_owned(),
@@ -66,26 +67,68 @@ impl World {
             details: "{\"x\":1}".to_owned(),
             message: format!("{kind} happened"),
         };
+        let events = kinds.iter().map(event).collect();
+        self.store
+            .insert_job(job(None, events, Vec::new()))
+            .await
+            .unwrap();
+    }
+
+    /// A job of this task that is over, whose nodes ended with these events.
+    pub(crate) async fn runs(&self, task: &str, kinds: &[&str]) {
+        let event = |kind: &str, certname: Option<String>| NewEvent {
+            kind: kind.to_owned(),
+            at_ms: 1_000,
+            certname,
+            details: "{\"state\":\"failed\"}".to_owned(),
+            message: format!("{kind} happened"),
+        };
+        let names = (1..=kinds.len()).map(|number| format!("node{number}.example.com"));
+        let names: Vec<String> = names.collect();
+        let nodes = kinds.iter().zip(&names);
+        let events = nodes.map(|(kind, name)| event(kind, Some(name.clone())));
+        let events = events.chain([event("job_finished", None)]).collect();
+        let runs = names.iter().map(|name| run(name)).collect();
         let job = NewJob {
-            command: "task".to_owned(),
-            kind: "task".to_owned(),
-            task: None,
-            environment: String::new(),
-            options: "{}".to_owned(),
-            sealed: None,
-            owner: "admin".to_owned(),
-            description: String::new(),
-            userdata: "{}".to_owned(),
-            created_ms: 1_000,
-            states: vec!["ready".to_owned()],
-            batches: None,
-            runs: Vec::new(),
-            events: kinds.iter().map(event).collect(),
-            slot: None,
-            plan_job: None,
-            mark: None,
+            owner: "anna".to_owned(),
+            environment: "production".to_owned(),
+            description: "weekly".to_owned(),
+            ..job(Some(task), events, runs)
         };
         self.store.insert_job(job).await.unwrap();
+    }
+}
+
+fn run(certname: &str) -> NewRun {
+    NewRun {
+        certname: certname.to_owned(),
+        transaction_id: uuid::Uuid::new_v4().to_string(),
+        state: "ready".to_owned(),
+        details: None,
+        result: None,
+        event: None,
+    }
+}
+
+fn job(task: Option<&str>, events: Vec<NewEvent>, runs: Vec<NewRun>) -> NewJob {
+    NewJob {
+        command: "task".to_owned(),
+        kind: "task".to_owned(),
+        task: task.map(str::to_owned),
+        environment: String::new(),
+        options: "{}".to_owned(),
+        sealed: None,
+        owner: "admin".to_owned(),
+        description: String::new(),
+        userdata: "{}".to_owned(),
+        created_ms: 1_000,
+        states: vec!["ready".to_owned()],
+        batches: None,
+        runs,
+        events,
+        slot: None,
+        plan_job: None,
+        mark: None,
     }
 }
 

@@ -1,0 +1,163 @@
+//! An event in words for people: [`Notice`], which every chat template shows in its own form.
+//!
+//! The rule: texts are plain, bounded and of one line; what a chat tool would read as markup or as a mention is the
+//! matter of its template.
+
+use serde_json::Value;
+use store::EventRow;
+
+use crate::defaults::{NOTICE_NAME_CHARS, NOTICE_TEXT_CHARS};
+use crate::subject::Subject;
+
+/// A title, and what there is to know, by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Notice {
+    pub(crate) title: String,
+    pub(crate) facts: Vec<(&'static str, String)>,
+    pub(crate) tone: Tone,
+}
+
+/// The way something went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tone {
+    Good,
+    Bad,
+    Neutral,
+}
+
+// === impl Notice ===
+
+impl Notice {
+    /// Words for an event of any type.
+    pub(crate) fn of(event: &EventRow, subject: &Subject) -> Self {
+        let details: Value = serde_json::from_str(&event.details).unwrap_or_default();
+        let state = details["state"].as_str().unwrap_or_default();
+        let what = what(subject);
+        let (title, tone) = match (&*event.kind, event.certname.as_deref()) {
+            ("job_finished" | "job_aborted", _) => (
+                format!("{what} {}{}", ended_as(state), succeeded(subject)),
+                match state {
+                    "finished" => Tone::Good,
+                    _ => Tone::Bad,
+                },
+            ),
+            (kind, Some(node)) => {
+                let how = kind.strip_prefix("node_").unwrap_or(kind);
+                let tone = match how {
+                    "finished" => Tone::Good,
+                    "failed" | "errored" => Tone::Bad,
+                    _ => Tone::Neutral,
+                };
+                (format!("{what} on {node}: {}", words(how)), tone)
+            }
+            (kind, None) => (format!("{what}: {}", words(kind)), Tone::Neutral),
+        };
+        let mut facts = vec![("Job", event.job.to_string())];
+        let plan = subject.plan.as_deref().zip(subject.plan_job.as_deref());
+        facts.extend(plan.map(|(plan, number)| ("Plan", format!("{plan} (plan job {number})"))));
+        facts.extend(subject.owner.clone().map(|owner| ("Owner", owner)));
+        for (name, text) in [
+            ("Environment", &subject.environment),
+            ("Description", &subject.description),
+        ] {
+            facts.extend((!text.is_empty()).then(|| (name, text.clone())));
+        }
+        facts.extend(counts(subject).map(|text| ("Nodes", text)));
+        facts.extend(event.certname.clone().map(|node| ("Node", node)));
+        let facts = facts
+            .into_iter()
+            .map(|(name, text)| (name, line(&text, NOTICE_NAME_CHARS)));
+        let message = ("Message", line(&event.message, NOTICE_TEXT_CHARS));
+        Self {
+            title: line(&title, NOTICE_NAME_CHARS),
+            facts: facts.chain([message]).collect(),
+            tone,
+        }
+    }
+
+    /// Says that nothing happened.
+    pub(crate) fn test() -> Self {
+        let message = "Nothing happened: this webhook is being tested";
+        Self {
+            title: "Tutti: a test of this webhook".to_owned(),
+            facts: vec![("Message", message.to_owned())],
+            tone: Tone::Neutral,
+        }
+    }
+}
+
+/// The thing that runs.
+fn what(subject: &Subject) -> String {
+    match (subject.command.as_deref(), subject.task.as_deref()) {
+        (Some("deploy"), _) => "Puppet run".to_owned(),
+        (Some("command"), _) => "Command".to_owned(),
+        (Some("script"), _) => "Script".to_owned(),
+        (Some("upload"), _) => "Upload of a file".to_owned(),
+        (Some("download"), _) => "Download of a file".to_owned(),
+        (_, Some(task)) => format!("Task {task}"),
+        _ => "Job".to_owned(),
+    }
+}
+
+fn ended_as(state: &str) -> &str {
+    match state {
+        "finished" => "succeeded",
+        "" => "is over",
+        other => other,
+    }
+}
+
+fn succeeded(subject: &Subject) -> String {
+    let nodes = subject
+        .nodes
+        .and_then(|nodes| Some((nodes.total, nodes.ended?)));
+    match nodes {
+        Some((total, ended)) => {
+            format!(": {} of {total} nodes succeeded", ended.succeeded)
+        }
+        None => String::new(),
+    }
+}
+
+fn counts(subject: &Subject) -> Option<String> {
+    let nodes = subject.nodes?;
+    let mut text = nodes.total.to_string();
+    if let Some(ended) = nodes.ended {
+        let named = [
+            (ended.succeeded, "succeeded"),
+            (ended.failed, "failed"),
+            (ended.errored, "errored"),
+            (ended.skipped, "skipped"),
+        ];
+        let named = named.into_iter().filter(|(count, _)| *count > 0);
+        let named: Vec<String> = named.map(|(count, how)| format!("{count} {how}")).collect();
+        if !named.is_empty() {
+            text = format!("{text}: {}", named.join(", "));
+        }
+    }
+    Some(text)
+}
+
+/// `node_as_task` as words.
+fn words(kind: &str) -> String {
+    kind.replace('_', " ")
+}
+
+/// One line without control characters and without those that change the direction of text, at most so long.
+fn line(text: &str, chars: usize) -> String {
+    let is_direction = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let plain = text.chars().filter(|c| !is_direction(*c));
+    let plain = plain.map(|c| {
+        if c.is_control() || c == '\u{2028}' || c == '\u{2029}' {
+            ' '
+        } else {
+            c
+        }
+    });
+    let mut kept: String = plain.clone().take(chars).collect();
+    if plain.count() > chars {
+        kept.pop();
+        kept.push('…');
+    }
+    kept.trim().to_owned()
+}

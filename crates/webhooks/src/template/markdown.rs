@@ -1,0 +1,63 @@
+//! Mattermost and Rocket.Chat, which read Markdown, names behind `@` and addresses in every text.
+
+use serde_json::{Value, json};
+
+use crate::notice::{Notice, Tone};
+
+/// Takes no room, and parts what would be read as one.
+const ZERO_WIDTH_SPACE: char = '\u{200b}';
+
+pub(super) fn mattermost(notice: &Notice) -> Value {
+    json!({
+        "text": escaped(&notice.title),
+        "attachments": [{
+            "fallback": escaped(&notice.title),
+            "color": color(notice.tone),
+            "fields": fields(notice),
+        }],
+    })
+}
+
+pub(super) fn rocket_chat(notice: &Notice) -> Value {
+    json!({
+        "text": escaped(&notice.title),
+        "parseUrls": false,
+        "attachments": [{
+            "color": color(notice.tone),
+            "fields": fields(notice),
+        }],
+    })
+}
+
+fn fields(notice: &Notice) -> Vec<Value> {
+    let facts = notice.facts.iter();
+    facts
+        .map(|(name, text)| json!({"title": name, "value": escaped(text), "short": *name != "Message"}))
+        .collect()
+}
+
+fn color(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Good => "#2e7d32",
+        Tone::Bad => "#c62828",
+        Tone::Neutral => "#607d8b",
+    }
+}
+
+/// The text, of which nothing is markup, a mention, an emoji or an address.
+pub(super) fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '(' | ')' | '<' | '>' | '#' | '+'
+            | '!' | '|' | '~' => {
+                escaped.extend(['\\', c]);
+            }
+            '@' | ':' => escaped.extend([c, ZERO_WIDTH_SPACE]),
+            // `www.` begins an address, too.
+            '.' if escaped.ends_with("www") => escaped.extend([ZERO_WIDTH_SPACE, c]),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}

@@ -1,0 +1,211 @@
+//! The form in which a receiver gets events: [`Template`].
+//!
+//! The rule: whatever a task, a node or a user is called, and whatever they say, no receiver reads it as markup, as a
+//! link or as a mention. Where a chat tool has a form for plain text, that is used; else what it would read is escaped.
+
+mod discord;
+mod markdown;
+mod matrix;
+mod slack;
+mod teams;
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde_json::Value;
+
+use crate::notice::Notice;
+
+/// A form of messages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Template {
+    /// All of the event, for programs.
+    #[default]
+    Json,
+    /// Slack's incoming webhooks.
+    Slack,
+    /// Microsoft Teams' workflows: an Adaptive Card.
+    Teams,
+    /// Mattermost's incoming webhooks.
+    Mattermost,
+    /// Rocket.Chat's incoming integrations.
+    RocketChat,
+    /// Discord's webhooks.
+    Discord,
+    /// Generic webhooks of matrix-hookshot.
+    Matrix,
+}
+
+/// A text that names no template.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no template; there are {all}", all = Template::ALL.map(Template::name).join(", "))]
+pub struct TemplateError(String);
+
+// === impl Template ===
+
+impl Template {
+    /// Every template.
+    pub const ALL: [Self; 7] = [
+        Self::Json,
+        Self::Slack,
+        Self::Teams,
+        Self::Mattermost,
+        Self::RocketChat,
+        Self::Discord,
+        Self::Matrix,
+    ];
+
+    /// The name by which users choose it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Json => "json",
+            Self::Slack => "slack",
+            Self::Teams => "teams",
+            Self::Mattermost => "mattermost",
+            Self::RocketChat => "rocketchat",
+            Self::Discord => "discord",
+            Self::Matrix => "matrix",
+        }
+    }
+
+    /// The notice in the form of a chat tool; `None`: the receiver is a program and gets the event itself.
+    pub(crate) fn render(self, notice: &Notice) -> Option<Value> {
+        Some(match self {
+            Self::Json => return None,
+            Self::Slack => slack::render(notice),
+            Self::Teams => teams::render(notice),
+            Self::Mattermost => markdown::mattermost(notice),
+            Self::RocketChat => markdown::rocket_chat(notice),
+            Self::Discord => discord::render(notice),
+            Self::Matrix => matrix::render(notice),
+        })
+    }
+}
+
+impl fmt::Display for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Template {
+    type Err = TemplateError;
+
+    fn from_str(text: &str) -> Result<Self, TemplateError> {
+        let found = Self::ALL
+            .into_iter()
+            .find(|template| template.name() == text);
+        found.ok_or_else(|| TemplateError(text.chars().take(40).collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::notice::Tone;
+
+    /// Words that a chat tool would make something of.
+    const HOSTILE: &str = "<!channel> @channel @everyone <@U1> [x](https://evil.example) *b* _i_ `c` https://evil.example \
+                           <at>all</at> & # h\\ ~s~ ||s|| </b><script>";
+
+    fn rendered(template: Template) -> Value {
+        let notice = Notice {
+            title: HOSTILE.to_owned(),
+            facts: vec![
+                ("Message", HOSTILE.to_owned()),
+                ("Owner", "anna".to_owned()),
+            ],
+            tone: Tone::Bad,
+        };
+        template.render(&notice).unwrap()
+    }
+
+    /// Every text in a document, with its path.
+    fn texts(value: &Value, path: &str, found: &mut Vec<(String, String)>) {
+        match value {
+            Value::String(text) => found.push((path.to_owned(), text.clone())),
+            Value::Array(items) => items.iter().for_each(|item| texts(item, path, found)),
+            Value::Object(entries) => entries
+                .iter()
+                .for_each(|(key, value)| texts(value, &format!("{path}.{key}"), found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn templates_have_names() {
+        for template in Template::ALL {
+            assert_eq!(template.name().parse(), Ok(template));
+        }
+        let error = "irc".parse::<Template>().unwrap_err().to_string();
+        assert!(error.contains("slack, teams"), "{error}");
+    }
+
+    #[test]
+    fn nothing_that_is_told_becomes_a_mention_a_link_or_markup() {
+        let mut slack = Vec::new();
+        texts(&rendered(Template::Slack), "", &mut slack);
+        for (path, text) in slack {
+            // Blocks have plain text, which Slack reads nothing in; the fallback is escaped as Slack wants it.
+            if path == ".text" {
+                assert!(!text.contains('<') && !text.contains("& "), "{text}");
+            }
+        }
+        let slack = rendered(Template::Slack);
+        assert!(
+            !slack.to_string().contains("\"type\":\"mrkdwn\""),
+            "{slack}"
+        );
+        let teams = rendered(Template::Teams).to_string();
+        assert!(
+            !teams.contains("\"TextBlock\"") && !teams.contains("FactSet"),
+            "{teams}"
+        );
+        for template in [
+            Template::Mattermost,
+            Template::RocketChat,
+            Template::Discord,
+        ] {
+            let mut found = Vec::new();
+            texts(&rendered(template), "", &mut found);
+            for (path, text) in found.iter().filter(|(_, text)| text.contains("evil")) {
+                for live in [
+                    "@channel",
+                    "@everyone",
+                    "<@U1>",
+                    "https://",
+                    " *b* ",
+                    " _i_ ",
+                    "](",
+                    " `c`",
+                    "||s",
+                ] {
+                    assert!(!text.contains(live), "{template} {path}: {live} in {text}");
+                }
+            }
+        }
+        let discord = rendered(Template::Discord);
+        assert_eq!(
+            discord["allowed_mentions"],
+            serde_json::json!({"parse": []})
+        );
+        let matrix = rendered(Template::Matrix);
+        let html = matrix["html"].as_str().unwrap();
+        assert!(
+            html.contains("&lt;script&gt;") && !html.contains("<script>"),
+            "{html}"
+        );
+        assert!(!matrix["text"].as_str().unwrap().contains("@everyone"));
+    }
+
+    #[test]
+    fn what_is_told_can_still_be_read() {
+        for template in Template::ALL.into_iter().skip(1) {
+            let text = rendered(template).to_string();
+            assert!(
+                text.contains("anna") && text.contains("Owner"),
+                "{template}: {text}"
+            );
+        }
+    }
+}

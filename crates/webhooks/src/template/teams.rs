@@ -1,0 +1,41 @@
+//! Microsoft Teams: an Adaptive Card, as workflows with the trigger "When a Teams webhook request is received" take it.
+//!
+//! Text blocks and fact sets read Markdown; the runs of a rich text block do not.
+
+use serde_json::{Value, json};
+
+use crate::notice::{Notice, Tone};
+
+pub(super) fn render(notice: &Notice) -> Value {
+    let color = match notice.tone {
+        Tone::Good => "Good",
+        Tone::Bad => "Attention",
+        Tone::Neutral => "Default",
+    };
+    let title = json!({"type": "TextRun", "text": notice.title, "weight": "Bolder", "size": "Medium", "color": color});
+    let lines = notice.facts.iter().map(|(name, text)| {
+        line(vec![
+            json!({"type": "TextRun", "text": format!("{name}: "), "weight": "Bolder"}),
+            json!({"type": "TextRun", "text": text}),
+        ])
+    });
+    let body: Vec<Value> = std::iter::once(line(vec![title])).chain(lines).collect();
+    json!({
+        "type": "message",
+        "attachments": [{
+            "contentType": "application/vnd.microsoft.card.adaptive",
+            "contentUrl": null,
+            "content": {
+                "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+                "type": "AdaptiveCard",
+                "version": "1.4",
+                "body": body,
+                "msteams": {"width": "Full"},
+            },
+        }],
+    })
+}
+
+fn line(inlines: Vec<Value>) -> Value {
+    json!({"type": "RichTextBlock", "inlines": inlines, "spacing": "Small"})
+}

@@ -68,6 +68,16 @@ pub(crate) const FOR_TESTS: &[Needed] = &[
         beside: "",
     },
     Needed {
+        program: "zsh",
+        package: "zsh",
+        beside: "",
+    },
+    Needed {
+        program: "fish",
+        package: "fish",
+        beside: "",
+    },
+    Needed {
         program: "strace",
         package: "strace",
         beside: "",

@@ -90,6 +90,8 @@ enum Command {
         /// Where to
         directory: PathBuf,
     },
+    #[command(name = cli::completion::VERB, hide = true)]
+    NamesAtCursor(cli::completion::Request),
     /// Print the version
     Version,
 }
@@ -128,6 +130,18 @@ fn main() -> ExitCode {
         Command::Completions { shell, name } => {
             let script = cli::completions(shell, Arguments::command(), name.as_deref());
             cli::say!("{}", script.trim_end());
+            ExitCode::SUCCESS
+        }
+        Command::NamesAtCursor(request) => {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
+            // A shell's prompt is no place for errors.
+            if let Ok(runtime) = runtime {
+                let names = cli::completion::names(request, Arguments::command());
+                let names = runtime.block_on(Box::pin(names));
+                names.iter().for_each(|name| cli::say!("{name}"));
+            }
             ExitCode::SUCCESS
         }
         Command::Man { directory } => match cli::man_pages(Arguments::command(), &directory) {

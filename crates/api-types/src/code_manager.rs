@@ -94,6 +94,10 @@ pub struct FileSyncCommits {
 pub struct CodeDeploysStatus {
     /// What is under way, and what failed last.
     pub deploys_status: CodeDeploysUnderWay,
+    /// The newest deployment of each environment that is over, dry runs included: who asked for it and when, the
+    /// commit, and why it failed. None of environments that were taken away.
+    #[serde(default)]
+    pub last_outcomes: Vec<CodeDeployment>,
     /// What is live.
     pub file_sync_storage_status: CodeStorageStatus,
     /// Whether others have it, too.

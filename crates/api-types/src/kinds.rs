@@ -160,8 +160,13 @@ kinds! {
     UNKNOWN_TASK = 404 "puppetlabs.orchestrator/unknown-task";
     /// No such plan in the environment.
     UNKNOWN_PLAN = 404 "puppetlabs.orchestrator/unknown-plan";
-    /// The plan's file cannot be read as a plan; details carry `file`.
+    /// The plan's file cannot be read as a plan; details carry `file`, and `line` and `column`.
     INVALID_PLAN = 422 "bolt/invalid-plan";
+    /// The task's metadata or files cannot be used; details carry `task` or `file`, and `line` and `column` or the
+    /// JSON `path`.
+    INVALID_TASK = 422 "puppet.tasks/invalid-task";
+    /// The `environment.conf` or a file of the environment cannot be used; details carry `file`.
+    INVALID_ENVIRONMENT = 422 "tutti/invalid-environment";
     /// The event is not of that plan job, or there is none.
     MISMATCHED_EVENT = 404 "puppetlabs.orchestrator/mismatched-job-event-id";
     /// The plan job is over; start a new one.

@@ -7,7 +7,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use crate::defaults::{ENVIRONMENT, PLAN_NAME_CHARS, SENSITIVE_NAMES};
-use crate::{ApiError, EnvironmentCode, Object, PlanNoop, limits, plan_noop, strict};
+use crate::{ApiError, EnvironmentCode, ErrorBody, Object, PlanNoop, limits, plan_noop, strict};
 
 /// `POST command/plan_run`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -259,6 +259,9 @@ pub struct PlanListItem {
     /// `@summary` or the text of its comment, or `description` of a YAML plan; absent where it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// The reason why the plan cannot be run as it is; absent: it can be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorBody>,
 }
 
 /// One plan.

@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 
 use crate::defaults::ENVIRONMENT;
 use crate::parameters::Parameters;
-use crate::{ApiError, Object};
+use crate::{ApiError, ErrorBody, Object};
 
 /// The tasks of an environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -40,6 +40,9 @@ pub struct TaskListItem {
     /// From its metadata; absent where that has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// The reason why the task cannot be run as it is; absent: it can.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<ErrorBody>,
 }
 
 /// One task.

@@ -87,7 +87,9 @@ pub(crate) async fn existing(api: &Shared, number: &str) -> Result<JobRow, Failu
 }
 
 pub(crate) fn unknown_job(number: JobNumber) -> ApiError {
-    let msg = format!("there is no job {number}; it may be old and deleted");
+    let msg = format!(
+        "there is no job {number}; it may be old and deleted, and `tutti job list` lists those that are kept"
+    );
     ApiError::new(kinds::UNKNOWN_JOB, msg).with("job", json!(number.to_string()))
 }
 

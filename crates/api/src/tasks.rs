@@ -40,6 +40,7 @@ pub(crate) async fn list(
         name: task.name.to_string(),
         permitted: may_run(&task.name),
         description: task.description,
+        error: task.problem.map(code::told),
     });
     let items = items.collect();
     Ok(Json(TaskList { environment, items }))

@@ -93,3 +93,14 @@ pub(crate) const NODE_JOBS: u64 = 5;
 /// Targets that the error of a plan names, and lines of each: one screen.
 pub(crate) const FAILED_TARGETS: usize = 5;
 pub(crate) const FAILED_LINES: usize = 8;
+
+/// The wait of Tab for names: longer and the shell seems to hang; a server nearby answers within 50 ms.
+pub(crate) const COMPLETION_DEADLINE: Duration = Duration::from_millis(900);
+/// Names that are asked for at once: more than a terminal shows, 40 KB at most.
+pub(crate) const COMPLETION_ROWS: usize = 200;
+/// The age up to which names on the disk are good: for some words of one command line.
+pub(crate) const COMPLETION_CACHE_AGE: Duration = Duration::from_secs(10);
+/// One list of names: 2,000 tasks with their descriptions.
+pub(crate) const COMPLETION_CACHE_BYTES: u64 = 256 << 10;
+/// Lists on the disk: those of ten seconds of typing, 8 MiB at most.
+pub(crate) const COMPLETION_CACHE_FILES: usize = 32;

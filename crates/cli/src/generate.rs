@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::Failure;
 use crate::names::PREFIX;
+use crate::{Failure, completion};
 
 pub use clap_complete::Shell;
 
@@ -29,7 +29,7 @@ pub fn completions(shell: Shell, command: clap::Command, tool: Option<&str>) -> 
 fn script(shell: Shell, mut command: clap::Command, name: &str) -> String {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command, name, &mut script);
-    String::from_utf8_lossy(&script).into_owned()
+    completion::with_names(shell, &String::from_utf8_lossy(&script), &command, name)
 }
 
 /// One page per command and verb, into `directory`.

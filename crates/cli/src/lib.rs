@@ -14,6 +14,7 @@ pub mod audit;
 pub mod certificates;
 mod client;
 mod code;
+pub mod completion;
 mod connection;
 mod db;
 mod defaults;

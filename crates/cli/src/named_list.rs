@@ -1,5 +1,7 @@
 //! Lists of what can be run: names, and the first line of what each does. Main type: [`NamedLine`].
 
+use api_types::ErrorBody;
+
 use crate::terminal;
 
 /// Between the name and what it does.
@@ -11,6 +13,8 @@ pub(crate) struct NamedLine<'a> {
     /// The user may run it.
     pub(crate) permitted: bool,
     pub(crate) description: Option<&'a str>,
+    /// The reason why it cannot be run as it is.
+    pub(crate) error: Option<&'a ErrorBody>,
 }
 
 /// Prints the list, with what each does in one column.
@@ -25,26 +29,29 @@ pub(crate) fn print(items: &[NamedLine<'_>]) {
 // === impl NamedLine ===
 
 impl NamedLine<'_> {
-    /// The name, in `width` columns, and the first line of what it does, as far as there is room for it.
+    /// The name, in `width` columns, and the first line of what it does, as far as there is room for it. An error is
+    /// worth the whole line: it says where to look.
     fn line(&self, width: usize, room: Option<usize>) -> String {
         let name = terminal::harmless(self.name);
-        let description = self.description.unwrap_or_default();
-        let description = description.lines().next().unwrap_or_default();
-        let mut text = terminal::harmless(description);
+        let words = match self.error {
+            Some(error) => format!("cannot be used: {}", error.msg),
+            None => self.description.unwrap_or_default().to_owned(),
+        };
+        let mut text = terminal::harmless(words.lines().next().unwrap_or_default());
         if !self.permitted {
             text = format!("(not permitted) {text}").trim_end().to_owned();
         }
-        if let Some(room) = room {
+        if let Some(room) = room.filter(|_| self.error.is_none()) {
             text = fitted(&text, room.saturating_sub(width + GAP));
         }
         if text.is_empty() {
             return terminal::name(name);
         }
         let pad = " ".repeat(width.saturating_sub(name.chars().count()) + GAP);
-        let text = if self.permitted {
-            text
-        } else {
-            terminal::dim(text)
+        let text = match (self.error, self.permitted) {
+            (Some(_), _) => terminal::bad(text),
+            (None, true) => text,
+            (None, false) => terminal::dim(text),
         };
         format!("{}{pad}{text}", terminal::name(name))
     }
@@ -61,6 +68,8 @@ fn fitted(text: &str, room: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use api_types::{ApiError, kinds};
+
     use super::*;
 
     fn plain(item: &NamedLine<'_>, room: Option<usize>) -> String {
@@ -72,6 +81,7 @@ mod tests {
             name,
             permitted,
             description,
+            error: None,
         }
     }
 
@@ -96,6 +106,19 @@ mod tests {
         assert_eq!(
             plain(&item("a", false, None), None),
             "a         (not permitted)"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_used_says_where_to_look_in_full() {
+        let error = ApiError::new(kinds::INVALID_TASK, "m/tasks/init.json: no JSON\nmore");
+        let invalid = NamedLine {
+            error: Some(&error.body),
+            ..item("m", true, Some("Does it"))
+        };
+        assert_eq!(
+            plain(&invalid, Some(20)),
+            "m         cannot be used: m/tasks/init.json: no JSON"
         );
     }
 }

@@ -102,7 +102,7 @@ pub struct Entry {
 }
 
 /// A task in a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct TaskSummary {
     /// Its name.
     pub name: TaskName,
@@ -111,7 +111,7 @@ pub struct TaskSummary {
     /// Not for lists that people see.
     pub private: bool,
     /// Why it cannot be run as it is.
-    pub problem: Option<String>,
+    pub problem: Option<CodeError>,
 }
 
 /// A task that can be run.

@@ -65,6 +65,8 @@ pub enum CodeError {
         path: PathBuf,
         /// What, with line and column.
         problem: String,
+        /// Line and column of the first mistake, from 1.
+        position: Option<(usize, usize)>,
     },
     /// Several files could be meant.
     #[error(

@@ -171,6 +171,12 @@ pub(crate) async fn status(
         }
         None => json!(CodeDeploysStatus {
             deploys_status: under_way(manager).await?,
+            last_outcomes: manager
+                .newest()
+                .await?
+                .into_iter()
+                .map(Into::into)
+                .collect(),
             file_sync_storage_status: CodeStorageStatus {
                 deployed: deployed(manager.live().await?, manager.versions()),
             },

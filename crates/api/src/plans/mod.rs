@@ -42,6 +42,7 @@ pub(crate) async fn list(
         permitted: may_run(&api, &caller, &plan.name, &environment.name),
         name: plan.name.to_string(),
         description: plan.description,
+        error: plan.problem.map(code::told),
     });
     let items = items.collect();
     Ok(Json(PlanList { environment, items }))

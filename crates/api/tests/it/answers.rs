@@ -691,3 +691,68 @@ async fn head_answers_like_get_without_the_body() {
     assert_eq!(reply.status, StatusCode::OK);
     assert!(reply.body.is_empty());
 }
+
+#[tokio::test]
+async fn a_task_with_invalid_metadata_is_refused_with_its_place_and_marked_in_the_list() {
+    let world = World::new().await;
+    let modules = world
+        .dir
+        .path()
+        .join("code/environments/production/modules");
+    let write = |name: &str, content: &str| {
+        let path = modules.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    };
+    for (task, metadata) in [
+        ("text", "{\n  \"description\": \"x\",\n  oops\n}\n"),
+        ("wrong", r#"{"parameters":{"a":{"type":"Strin"}}}"#),
+        ("gone", r#"{"files":["odd/files/gone"]}"#),
+    ] {
+        write(&format!("odd/tasks/{task}.json"), metadata);
+        write(&format!("odd/tasks/{task}.sh"), "#!/bin/sh\n");
+    }
+    write("odd/tasks/twice.sh", "");
+    write("odd/tasks/twice.rb", "");
+    let list = world.ok("/orchestrator/v1/tasks").await;
+    for (task, place, words) in [
+        (
+            "text",
+            json!({"file": "odd/tasks/text.json", "line": 3, "column": 3}),
+            "line 3",
+        ),
+        (
+            "wrong",
+            json!({"file": "odd/tasks/wrong.json", "path": "parameters.a.type"}),
+            "parameters.a.type",
+        ),
+        ("gone", json!({"task": "odd::gone"}), "odd/files/gone"),
+        ("twice", json!({"task": "odd::twice"}), "tasks/twice.rb"),
+    ] {
+        let reply = world
+            .get(&format!("/orchestrator/v1/tasks/odd/{task}"))
+            .await;
+        assert_eq!(
+            reply.status,
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "{}",
+            reply.text()
+        );
+        assert_eq!(reply.kind(), "puppet.tasks/invalid-task");
+        let error = reply.json();
+        assert_eq!(error["details"], place, "{task}");
+        let msg = error["msg"].as_str().unwrap();
+        assert!(msg.contains(words) && !msg.contains("/code/"), "{msg}");
+        let items = list["items"].as_array().unwrap();
+        let name = format!("odd::{task}");
+        let item = items.iter().find(|item| item["name"] == *name).unwrap();
+        assert_eq!(item["error"], error, "{task}");
+        let command = json!({"task": name, "params": {}, "scope": {"nodes": ["a.example.com"]}});
+        let run = world
+            .post("/orchestrator/v1/command/task", command.to_string())
+            .await;
+        assert_eq!(run.json(), error, "{task}");
+    }
+    let sound = list["items"].as_array().unwrap();
+    assert!(sound.iter().any(|item| item["name"] == "test"));
+}

@@ -438,7 +438,15 @@ async fn plans_are_shown_to_all_and_permitted_to_those_who_may_run_them() {
     let broken = world.get(&format!("{V1}/plans/test/broken")).await;
     assert_eq!(broken.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert_eq!(broken.kind(), "bolt/invalid-plan");
-    assert_eq!(broken.json()["details"], json!({"file": "broken.pp"}));
+    let place = json!({"file": "test/plans/broken.pp", "line": 1, "column": 19});
+    assert_eq!(broken.json()["details"], place);
+    // The list marks it, and shows what the others say of themselves.
+    let items = list["items"].as_array().unwrap();
+    let named = |name: &str| items.iter().find(|item| item["name"] == name).unwrap();
+    assert_eq!(named("test::broken")["error"], broken.json());
+    let rollout = named("test::rollout");
+    assert_eq!(rollout["description"], "Roll out a version");
+    assert_eq!(rollout.get("error"), None);
     let text = broken.text();
     assert!(
         text.contains("broken.pp") && text.contains("line: 1"),

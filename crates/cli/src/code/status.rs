@@ -1,6 +1,6 @@
 //! `tutti code status`. Main function: [`run`].
 
-use api_types::{CodeDeployStatus, CodeDeploysStatus, ErrorBody};
+use api_types::{CodeDeployStatus, CodeDeployment, CodeDeploysStatus, ErrorBody};
 use serde_json::{Value, json as object};
 
 use super::CODE_MANAGER;
@@ -126,9 +126,50 @@ fn print(status: &CodeDeploysStatus) {
     for list in [&under_way.new, &under_way.queued, &under_way.deploying] {
         list.iter().for_each(one);
     }
-    for failed in &under_way.failed {
-        say!("{} the last deployment failed:", terminal::bad("✗"));
-        one(failed);
+    outcomes(&status.last_outcomes);
+}
+
+/// The newest deployment of each environment that is over, and why those failed that did.
+fn outcomes(newest: &[CodeDeployment]) {
+    if newest.is_empty() {
+        return;
+    }
+    let row = |outcome: &CodeDeployment| {
+        let what = match outcome.dry_run {
+            true => format!("{} (dry run)", outcome.action),
+            false => outcome.action.clone(),
+        };
+        let commit = outcome.control_commit.as_deref().map_or("", short);
+        let finished = outcome.finished_timestamp.as_ref();
+        vec![
+            terminal::name(harmless(&outcome.environment)),
+            match outcome.state.as_str() {
+                "failed" => terminal::bad("✗ failed"),
+                _ => terminal::good("✓ done"),
+            },
+            harmless(&what),
+            outcome.id.to_string(),
+            harmless(commit),
+            harmless(&outcome.owner),
+            finished.map_or_else(String::new, moment),
+        ]
+    };
+    say!("\nThe newest deployment of each environment:");
+    table::print(
+        &["ENVIRONMENT", "OUTCOME", "WHAT", "ID", "COMMIT", "BY", "AT"],
+        newest.iter().map(row).collect(),
+    );
+    for failed in newest.iter().filter(|outcome| outcome.state == "failed") {
+        let environment = terminal::name(harmless(&failed.environment));
+        say!("{} {environment} failed:", terminal::bad("✗"));
+        if !failed.reason.is_empty() {
+            say!("    asked for because: {}", harmless(&failed.reason));
+        }
+        let said = failed
+            .error
+            .as_ref()
+            .map_or("no reason is kept", |error| &error.msg);
+        said.lines().for_each(|line| say!("    {}", harmless(line)));
     }
 }
 

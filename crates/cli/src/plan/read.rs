@@ -94,6 +94,7 @@ async fn plans(
         name: &plan.name,
         permitted: plan.permitted,
         description: plan.description.as_deref(),
+        error: plan.error.as_ref(),
     });
     named_list::print(&lines.collect::<Vec<_>>());
     Ok(EXIT_SUCCESS)

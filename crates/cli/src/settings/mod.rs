@@ -68,6 +68,17 @@ const SERVICE_PATHS: [&str; 3] = ["/rbac-api", "/orchestrator/v1", "/orchestrato
 // === impl Connection ===
 
 impl Connection {
+    /// From values that were typed, by the ids of their arguments.
+    pub(crate) fn of_values<'v>(value: impl Fn(&str) -> Option<&'v str>) -> Self {
+        let path = |id: &str| value(id).map(PathBuf::from);
+        Self {
+            service_url: value("service_url").map(str::to_owned),
+            cacert: path("cacert"),
+            token_file: path("token_file"),
+            config_file: path("config_file"),
+        }
+    }
+
     /// What is in force for most verbs.
     pub(crate) fn settings(&self) -> Result<Settings, Failure> {
         self.settings_of(Tool::Orchestrator)

@@ -56,6 +56,7 @@ pub(super) async fn show(
         name: &task.name,
         permitted: task.permitted,
         description: task.description.as_deref(),
+        error: task.error.as_ref(),
     });
     named_list::print(&lines.collect::<Vec<_>>());
     Ok(EXIT_SUCCESS)

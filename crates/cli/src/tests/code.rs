@@ -97,12 +97,25 @@ async fn nobody_waits_who_does_not_want_to() {
 
 #[tokio::test]
 async fn what_is_live_and_under_way_and_failed() {
+    let mut broken = deployment("deploy");
+    let error = json!({"kind": "k", "msg": "no tag v1\u{1b}[2J\nin modules/ntp"});
+    for (key, value) in [
+        ("environment", json!("broken")),
+        ("id", json!(8)),
+        ("state", json!("failed")),
+        ("owner", json!("ci")),
+        ("control_commit", Value::Null),
+        ("error", error),
+    ] {
+        broken[key] = value;
+    }
     let status = json!({
         "deploys-status": {"new": [], "deploying": [],
             "queued": [{"id": 9, "environment": "web", "status": "queued",
                 "queued-at": "2026-11-22T10:00:00Z"}],
             "failed": [{"id": 8, "environment": "broken", "status": "failed",
                 "queued-at": "2026-11-22T10:00:00Z", "error": {"kind": "k", "msg": "no tag v1"}}]},
+        "last-outcomes": [broken, deployment("deploy")],
         "file-sync-storage-status": {"deployed": [{"environment": "production",
             "date": "2026-11-22T10:00:02Z", "deploy-signature": OLD, "version": NEW}]},
         "file-sync-client-status": {"all-synced": true, "file-sync-clients": {}},

@@ -24,7 +24,7 @@ use clap::Parser;
 /// The command line as the program has it.
 #[derive(Debug, Parser)]
 #[command(name = "tutti")]
-struct Arguments {
+pub(crate) struct Arguments {
     #[command(subcommand)]
     command: crate::Command,
 }

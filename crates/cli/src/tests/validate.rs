@@ -211,3 +211,60 @@ fn a_function_in_ruby_that_plans_do_not_get_is_a_warning() {
     assert!(printed.contains("1 file"), "{printed}");
     assert_eq!(code.expect("readable"), 0);
 }
+
+#[test]
+fn metadata_of_tasks_is_checked_with_the_place_of_the_mistake() {
+    let directory = directory(&[
+        (
+            "m/tasks/wrong.json",
+            "{\n  \"parameters\": {\n    \"a\": { \"type\": \"Strin\" }\n  }\n}\n",
+        ),
+        (
+            "m/tasks/text.json",
+            "{\n  \"description\": \"x\",\n  oops\n}\n",
+        ),
+        ("m/tasks/odd.json", "{\n  \"descripton\": \"x\"\n}\n"),
+        ("m/tasks/good.json", "{\"description\": \"x\"}\n"),
+        ("m/files/other.json", "[1]\n"),
+    ]);
+    let path = directory.path().join("m");
+    let (code, printed) = validate(&[path.to_str().expect("UTF-8")]);
+    for part in [
+        "m/tasks/wrong.json:3:12",
+        "parameters.a.type: unknown type 'Strin'",
+        "m/tasks/text.json:3:3",
+        "m/tasks/odd.json:2:3",
+        "`descripton` is no key of a task's metadata",
+        "4 files: 2 errors, 1 warning",
+    ] {
+        assert!(printed.contains(part), "{part}: {printed}");
+    }
+    assert_eq!(code.expect("readable"), 1);
+}
+
+#[test]
+fn a_single_yaml_plan_is_checked_wherever_it_is_and_told_to_programs() {
+    let wrong = "steps:\n  - comand: uptime\n    targets: a\n  - task: x\n    target: a\n";
+    let directory = directory(&[("elsewhere.yaml", wrong), ("nothing/README.md", "")]);
+    let path = directory.path().join("elsewhere.yaml");
+    let (code, printed) = validate(&[path.to_str().expect("UTF-8"), "--format", "json"]);
+    let document: serde_json::Value = serde_json::from_str(&printed).expect("JSON");
+    let findings = document["files"][0]["findings"].as_array().expect("a list");
+    let places: Vec<_> = findings
+        .iter()
+        .map(|one| (one["code"].as_str(), one["place"]["line"].as_u64()))
+        .collect();
+    let plan = Some("INVALID_PLAN");
+    assert_eq!(places, [(plan, Some(2)), (plan, Some(5)), (plan, Some(4))]);
+    assert_eq!(
+        (code.expect("readable"), &document["errors"]),
+        (1, &3.into())
+    );
+    let nothing = directory.path().join("nothing");
+    let (code, printed) = validate(&[nothing.to_str().expect("UTF-8")]);
+    assert_eq!(code.expect("readable"), 0);
+    assert!(
+        printed.starts_with("0 files: nothing to check"),
+        "{printed}"
+    );
+}

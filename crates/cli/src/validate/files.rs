@@ -4,8 +4,8 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Options;
 use super::module::{ModuleRoot, ModuleRoots};
+use super::{Language, Options};
 use crate::Failure;
 use crate::defaults::SOURCE_DEPTH_MAX;
 
@@ -19,8 +19,7 @@ pub(super) struct Input {
     pub(super) bytes: Vec<u8>,
     pub(super) epp: bool,
     pub(super) in_plans: bool,
-    /// A plan in YAML.
-    pub(super) is_yaml: bool,
+    pub(super) language: Language,
     /// The path in its module of a function in Ruby.
     pub(super) ruby_function: Option<String>,
 }
@@ -37,7 +36,7 @@ pub(super) fn inputs(options: &Options) -> Result<Vec<Input>, Failure> {
     let mut modules = ModuleRoots::default();
     for path in &options.paths {
         if path.as_os_str() == "-" {
-            inputs.push(standard_input(options.epp)?);
+            inputs.push(standard_input(options)?);
             continue;
         }
         let failed = |source| Failure::Read {
@@ -50,10 +49,11 @@ pub(super) fn inputs(options: &Options) -> Result<Vec<Input>, Failure> {
             found.sort();
             for path in found {
                 let place = Place::of(&path, &mut modules)?;
-                let is_checked = match () {
-                    () if has_extension(&path, "yaml") => place.is_yaml_plan(&path),
-                    () if has_extension(&path, "rb") => ruby_function(&path).is_some(),
-                    () => true,
+                let is_checked = match language(&path) {
+                    Language::Puppet if has_extension(&path, "rb") => ruby_function(&path).is_some(),
+                    Language::Puppet => true,
+                    Language::YamlPlan => place.is_yaml_plan(&path),
+                    Language::TaskMetadata => is_in_tasks(&path),
                 };
                 if is_checked {
                     inputs.push(file(&path, place)?);
@@ -67,7 +67,7 @@ pub(super) fn inputs(options: &Options) -> Result<Vec<Input>, Failure> {
     Ok(inputs)
 }
 
-fn standard_input(epp: bool) -> Result<Input, Failure> {
+fn standard_input(options: &Options) -> Result<Input, Failure> {
     let mut bytes = Vec::new();
     std::io::stdin()
         .lock()
@@ -81,9 +81,12 @@ fn standard_input(epp: bool) -> Result<Input, Failure> {
         path: None,
         module: None,
         bytes,
-        epp,
+        epp: options.epp,
         in_plans: false,
-        is_yaml: false,
+        language: match options.yaml {
+            true => Language::YamlPlan,
+            false => Language::Puppet,
+        },
         ruby_function: None,
     })
 }
@@ -100,7 +103,7 @@ fn file(path: &Path, place: Place) -> Result<Input, Failure> {
         bytes,
         epp: has_extension(path, "epp"),
         in_plans: place.in_plans,
-        is_yaml: has_extension(path, "yaml"),
+        language: language(path),
         ruby_function: ruby_function(path),
     })
 }
@@ -157,7 +160,7 @@ fn is_in_plans(full: &Path) -> bool {
     nearest.is_some_and(|name| name == "plans")
 }
 
-/// Every manifest, template and YAML file below. Hidden directories and links to directories are left out, so
+/// Every manifest, template, YAML and JSON file below. Hidden directories and links to directories are left out, so
 /// this ends.
 fn collect(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
     let failed = |source| Failure::Read {
@@ -175,7 +178,7 @@ fn collect(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(
         if kind.is_dir() && !hidden {
             collect(&path, depth + 1, found)?;
         } else if !kind.is_dir()
-            && ["pp", "epp", "yaml", "rb"]
+            && ["pp", "epp", "yaml", "yml", "json", "rb"]
                 .iter()
                 .any(|kind| has_extension(&path, kind))
         {
@@ -183,6 +186,21 @@ fn collect(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(
         }
     }
     Ok(())
+}
+
+/// The language of a file, by the end of its name.
+fn language(path: &Path) -> Language {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("yaml" | "yml") => Language::YamlPlan,
+        Some("json") => Language::TaskMetadata,
+        _ => Language::Puppet,
+    }
+}
+
+/// True if a file of JSON is the metadata of a task: such a file stands in the directory `tasks` itself.
+fn is_in_tasks(path: &Path) -> bool {
+    let directory = path.parent().and_then(Path::file_name);
+    directory.is_some_and(|name| name == "tasks")
 }
 
 fn has_extension(path: &Path, wanted: &str) -> bool {

@@ -7,7 +7,9 @@ mod draw;
 mod files;
 mod json;
 mod module;
+mod place;
 mod ruby_function;
+mod task_metadata;
 mod yaml_plan;
 
 use std::path::PathBuf;
@@ -27,7 +29,8 @@ use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, terminal};
 
 Exit codes: 0 nothing is wrong; 1 something is; 2 a file cannot be read.")]
 pub struct Options {
-    /// Files; directories, of which every .pp, .epp, YAML plan and function in Ruby is checked; or - for standard input
+    /// Files; directories, of which every .pp, .epp, YAML plan, metadata of a task and function in Ruby is checked; or
+    /// - for standard input
     #[arg(required = true, value_name = "FILE")]
     paths: Vec<PathBuf>,
     /// Whether `plan` and `apply` are keywords; auto: in files of plans
@@ -37,11 +40,22 @@ pub struct Options {
     #[arg(long, value_name = "DIR:DIR", value_delimiter = ':')]
     modulepath: Vec<PathBuf>,
     /// Standard input is a template
-    #[arg(long)]
+    #[arg(long, conflicts_with = "yaml")]
     epp: bool,
+    /// Standard input is a plan in YAML
+    #[arg(long)]
+    yaml: bool,
     /// How to print
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
+}
+
+/// The language of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Language {
+    Puppet,
+    YamlPlan,
+    TaskMetadata,
 }
 
 /// When a source may have plans.
@@ -87,7 +101,8 @@ fn check(options: &Options, input: &files::Input) -> Checked {
     let found = match fault {
         Some(fault) => vec![fault],
         None if input.ruby_function.is_some() => ruby_function::mistakes(input),
-        None if input.is_yaml => yaml_plan::mistakes(source.text()),
+        None if input.language == Language::YamlPlan => yaml_plan::mistakes(source.text()),
+        None if input.language == Language::TaskMetadata => task_metadata::mistakes(source.text()),
         None => {
             let tasks = match options.tasks {
                 Tasks::Auto => input.in_plans,
@@ -122,6 +137,11 @@ fn location(options: &Options, input: &files::Input) -> Option<Location> {
 }
 
 fn summary(all: &[Checked], errors: usize) -> String {
+    if all.is_empty() {
+        return "0 files: nothing to check; directories are searched for .pp, .epp, YAML plans in `plans` and metadata \
+                in `tasks`"
+            .to_owned();
+    }
     let found: usize = all.iter().map(|one| one.found.len()).sum();
     let warnings = found - errors;
     let count = |number: usize, what: &str| {

@@ -270,6 +270,12 @@ impl CodeManager {
         Ok(rows.into_iter().map(Into::into).collect())
     }
 
+    /// The newest deployments that are over, by environment; none of environments that were taken away.
+    pub async fn newest(&self) -> Result<Vec<Deployment>, StoreError> {
+        let rows = self.inner.tools.store.newest_code_deploys().await?;
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
     /// The last deployments that made something live, by environment.
     pub async fn live(&self) -> Result<Vec<Deployment>, StoreError> {
         let rows = self.inner.tools.store.live_code_deploys().await?;

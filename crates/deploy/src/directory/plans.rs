@@ -24,7 +24,15 @@ impl Version {
         let mut summaries = Vec::new();
         for module in self.modules.all()? {
             let mut names = BTreeMap::new();
-            collect(&module, "", DIRECTORY_DEPTH, &mut names)?;
+            if let Err(problem) = collect(&module, "", DIRECTORY_DEPTH, &mut names) {
+                // One module that cannot be read hides no plan of the others, and is seen itself.
+                summaries.extend(module.name.parse().ok().map(|name| PlanSummary {
+                    name,
+                    description: None,
+                    private: false,
+                    problem: Some(problem),
+                }));
+            }
             for (name, language) in names {
                 summaries.push(match read(&module, &name, language) {
                     Ok(plan) => summary(name, plan),
@@ -32,7 +40,7 @@ impl Version {
                         name,
                         description: None,
                         private: false,
-                        problem: Some(error.to_string()),
+                        problem: Some(error),
                     },
                 });
             }

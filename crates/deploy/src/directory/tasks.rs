@@ -32,9 +32,19 @@ impl Version {
     pub(super) fn list_tasks(&self) -> Result<Vec<TaskSummary>, CodeError> {
         let mut summaries = Vec::new();
         for module in self.modules.all()? {
-            for (task, files) in files_by_task(&module)? {
+            let found = files_by_task(&module).unwrap_or_else(|problem| {
+                // One module that cannot be read hides no task of the others, and is seen itself.
+                summaries.extend(module.name.parse().ok().map(|name| TaskSummary {
+                    name,
+                    description: None,
+                    private: false,
+                    problem: Some(problem),
+                }));
+                BTreeMap::new()
+            });
+            for (task, files) in found {
                 if let Ok(name) = TaskName::from_parts(&module.name, &task) {
-                    summaries.push(summary(&module, name, &files));
+                    summaries.push(self.summary(&module, name, &files));
                 }
             }
         }
@@ -66,6 +76,23 @@ impl Version {
         })
     }
 
+    fn summary(&self, module: &Module, name: TaskName, files: &Files) -> TaskSummary {
+        let read = metadata(module, files);
+        let problem = match &read {
+            Ok(metadata) => executables(module, &name, files, metadata)
+                .and_then(|_| self.supporting_files(&name, metadata, &mut Vec::new()))
+                .err(),
+            Err(error) => Some(error.clone()),
+        };
+        let metadata = read.unwrap_or_default();
+        TaskSummary {
+            name,
+            description: metadata.description,
+            private: metadata.private,
+            problem,
+        }
+    }
+
     fn executable(
         &self,
         module: &Module,
@@ -89,21 +116,6 @@ impl Version {
             uri_path: Mount::Tasks.uri_path(&module.name, file),
             path,
         })
-    }
-}
-
-fn summary(module: &Module, name: TaskName, files: &Files) -> TaskSummary {
-    let read = metadata(module, files);
-    let problem = match &read {
-        Ok(metadata) => executables(module, &name, files, metadata).err(),
-        Err(error) => Some(error.clone()),
-    };
-    let metadata = read.unwrap_or_default();
-    TaskSummary {
-        name,
-        description: metadata.description,
-        private: metadata.private,
-        problem: problem.map(|error| error.to_string()),
     }
 }
 

@@ -27,7 +27,7 @@ pub enum PlanLanguage {
 }
 
 /// A plan in a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct PlanSummary {
     /// Its name.
     pub name: PlanName,
@@ -36,7 +36,7 @@ pub struct PlanSummary {
     /// Not for lists that people see.
     pub private: bool,
     /// Why it cannot be read.
-    pub problem: Option<String>,
+    pub problem: Option<CodeError>,
 }
 
 /// A plan and its source.
@@ -94,7 +94,8 @@ impl Plan {
             Ok(text) => text.into(),
             Err(error) => {
                 let at = error.utf8_error().valid_up_to();
-                return Err(problem(&path, format!("it is not UTF-8 (at byte {at})")));
+                let what = format!("it is not UTF-8 (at byte {at})");
+                return Err(problem(&path, what, None));
             }
         };
         let metadata = match language {
@@ -111,9 +112,12 @@ impl Plan {
     }
 }
 
-fn problem(path: &Path, problem: impl Into<String>) -> CodeError {
+/// `position` is a line and a column, from 1.
+fn problem(path: &Path, problem: impl Into<String>, position: Option<(u32, u32)>) -> CodeError {
+    let from_1 = |(line, column): (u32, u32)| (line as usize, column as usize);
     CodeError::Plan {
         path: path.to_owned(),
         problem: problem.into(),
+        position: position.filter(|(line, _)| *line > 0).map(from_1),
     }
 }

@@ -27,7 +27,9 @@ pub(super) fn metadata(
     };
     let parsed = syntax::parse(&source, options);
     if let Some(fault) = parsed.diagnostics.iter().find(|one| one.is_error()) {
-        return Err(problem(path, told(&source, fault)));
+        let place = source.position(fault.span.start);
+        let position = Some((place.line, place.column));
+        return Err(problem(path, told(&source, fault), position));
     }
     let ast = &parsed.ast;
     let plans = ast.definitions().iter();
@@ -39,13 +41,14 @@ pub(super) fn metadata(
         return Err(problem(
             path,
             format!("it defines no plan; expected `{name}`"),
+            None,
         ));
     };
     let defined = ast.text(body.name);
     if **defined != *name.as_str() {
         let what =
             format!("it defines the plan `{defined}`; a file of this name must define `{name}`");
-        return Err(problem(path, what));
+        return Err(problem(path, what, None));
     }
     let tags = Tags::read(&comments::doc_lines(ast, definition));
     let parameters = ast.get(body.params).iter();

@@ -124,7 +124,14 @@ fn a_yaml_plan_with_mistakes_in_its_steps_is_told_with_all_of_them() {
         assert!(error.contains(part), "{part}: {error}");
     }
     let listed = tree.version().plans().unwrap();
-    assert_eq!(listed[0].problem.as_deref(), Some(error.as_str()));
+    assert_eq!(
+        listed[0]
+            .problem
+            .as_ref()
+            .map(ToString::to_string)
+            .as_deref(),
+        Some(error.as_str())
+    );
 }
 
 #[test]
@@ -156,7 +163,7 @@ fn plans_are_listed_by_name_with_the_reason_of_those_that_cannot_be_read() {
         Some("Puppet's"),
         "both: the .pp"
     );
-    let problem = plans[3].problem.as_deref().unwrap();
+    let problem = plans[3].problem.as_ref().unwrap().to_string();
     assert!(
         problem.contains("broken.pp") && problem.contains("line: 3"),
         "{problem}"

@@ -154,10 +154,47 @@ fn broken_metadata_is_named_and_does_not_hide_other_tasks() {
     }
     let tasks = tree.version().tasks().unwrap();
     assert!(tasks[0].problem.is_some());
-    assert_eq!(
-        (tasks[1].name.as_str(), &tasks[1].problem),
-        ("a::good", &None)
+    assert_eq!(tasks[1].name.as_str(), "a::good");
+    assert!(tasks[1].problem.is_none());
+}
+
+#[test]
+fn nothing_of_a_module_that_cannot_be_used_disappears_from_the_list() {
+    let tree = Tree::new(&[
+        ("modules/a/tasks/init.sh", ""),
+        ("modules/a/tasks/init.json", r#"{"files":["a/files/gone"]}"#),
+        ("modules/b/plans/init.pp", "plan b { }"),
+        ("modules/c/tasks/init.sh", ""),
+        ("/elsewhere/tasks/init.sh", ""),
+    ]);
+    tree.link("modules/b/tasks", tree.path("/elsewhere/tasks"));
+    let tasks = tree.version().tasks().unwrap();
+    let told: Vec<_> = tasks
+        .iter()
+        .map(|task| {
+            (
+                task.name.as_str(),
+                task.problem.as_ref().map(ToString::to_string),
+            )
+        })
+        .collect();
+    let names: Vec<_> = told.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names, ["a", "b", "c"]);
+    assert!(
+        told[0]
+            .1
+            .as_ref()
+            .is_some_and(|why| why.contains("a/files/gone")),
+        "{told:?}"
     );
+    assert!(
+        told[1]
+            .1
+            .as_ref()
+            .is_some_and(|why| why.contains("outside of its module")),
+        "{told:?}"
+    );
+    assert_eq!(told[2].1, None);
 }
 
 #[test]

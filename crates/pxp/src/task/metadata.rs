@@ -74,8 +74,13 @@ pub enum MetadataError {
     #[error("the metadata is not UTF-8 (at byte {0})")]
     NotUtf8(usize),
     /// Not JSON, or a key stands twice.
-    #[error("the metadata cannot be used: {0}")]
-    Json(String),
+    #[error("the metadata cannot be used: {reason}")]
+    Json {
+        /// The mistake, with its place.
+        reason: String,
+        /// Line and column, from 1.
+        position: Option<(usize, usize)>,
+    },
     /// A value has the wrong type.
     #[error("{path} must be {expected}, not {found}")]
     WrongType {
@@ -96,6 +101,28 @@ pub enum MetadataError {
     },
 }
 
+// === impl MetadataError ===
+
+impl MetadataError {
+    /// The JSON path of the value that is wrong, from the top; `None` where the text is no JSON.
+    pub fn path(&self) -> Option<&str> {
+        match self {
+            Self::WrongType { path, .. } | Self::Invalid { path, .. } => Some(path),
+            Self::TooLarge(_) | Self::NotUtf8(_) | Self::Json { .. } => None,
+        }
+    }
+
+    /// Line and column of a text that is no JSON, from 1.
+    pub fn position(&self) -> Option<(usize, usize)> {
+        match self {
+            Self::Json { position, .. } => *position,
+            _ => None,
+        }
+    }
+}
+
+// === impl TaskMetadata ===
+
 impl TaskMetadata {
     /// Reads the file's content.
     pub fn parse(content: &[u8]) -> Result<Self, MetadataError> {
@@ -104,8 +131,13 @@ impl TaskMetadata {
         }
         let text = std::str::from_utf8(content)
             .map_err(|error| MetadataError::NotUtf8(error.valid_up_to()))?;
-        let value = json::strict(text.strip_prefix('\u{feff}').unwrap_or(text))
-            .map_err(|error| MetadataError::Json(json::reason(&error)))?;
+        let value =
+            json::strict(text.strip_prefix('\u{feff}').unwrap_or(text)).map_err(|error| {
+                MetadataError::Json {
+                    reason: json::reason(&error),
+                    position: (error.line() > 0).then(|| (error.line(), error.column())),
+                }
+            })?;
         let top = object("the metadata", value)?;
         let mut unknown_keys = Vec::new();
         let mut metadata = Self::default();

@@ -14,14 +14,17 @@ const SENSITIVE: &str = "Sensitive";
 pub(in crate::plan) fn metadata(path: &Path, text: &str) -> Result<PlanMetadata, CodeError> {
     let plan = YamlPlan::read(text).map_err(|problems| {
         let told = problems.iter().map(ToString::to_string);
-        problem(path, told.collect::<Vec<_>>().join("; "))
+        let first = problems.first().map(|one| (one.line, one.column));
+        problem(path, told.collect::<Vec<_>>().join("; "), first)
     })?;
     let parameters = plan.parameters.into_iter();
     let parameters = parameters.map(parameter).collect::<Result<_, _>>();
     Ok(PlanMetadata {
         description: plan.description,
         private: plan.private,
-        parameters: parameters.map_err(|wrong| problem(path, wrong.to_string()))?,
+        parameters: parameters.map_err(|wrong: PlanProblem| {
+            problem(path, wrong.to_string(), Some((wrong.line, wrong.column)))
+        })?,
     })
 }
 

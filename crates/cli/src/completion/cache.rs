@@ -1,0 +1,161 @@
+//! Names on the disk for some seconds, since Tab is pressed more than once. Main type: [`NameCache`].
+//!
+//! The rule: only the user can read or write it, and it is bounded; whatever is wrong with it, there is no cache.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::source::Name;
+use crate::defaults::{COMPLETION_CACHE_AGE, COMPLETION_CACHE_BYTES, COMPLETION_CACHE_FILES};
+
+/// A directory of lists of names.
+#[derive(Debug)]
+pub(super) struct NameCache {
+    directory: PathBuf,
+}
+
+// === impl NameCache ===
+
+impl NameCache {
+    /// The user's cache; `None`: there is no place that is the user's alone.
+    pub(super) fn of_user() -> Option<Self> {
+        let home = |name: &str| {
+            std::env::var_os(name)
+                .map(PathBuf::from)
+                .filter(|path| path.is_absolute())
+        };
+        let caches = home("XDG_CACHE_HOME").or_else(|| Some(home("HOME")?.join(".cache")))?;
+        Self::at(&caches.join("tutti-completion"))
+    }
+
+    /// The cache in a directory, which is made if it is not there.
+    fn at(directory: &Path) -> Option<Self> {
+        if let Some(parent) = directory.parent() {
+            std::fs::create_dir_all(parent).ok()?;
+        }
+        match std::fs::DirBuilder::new().mode(0o700).create(directory) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return None,
+            _ => {}
+        }
+        let found = std::fs::symlink_metadata(directory).ok()?;
+        let is_private = found.is_dir()
+            && found.uid() == rustix::process::geteuid().as_raw()
+            && found.permissions().mode() & 0o077 == 0;
+        is_private.then(|| Self {
+            directory: directory.to_owned(),
+        })
+    }
+
+    /// A list that is not too old. An empty one stands for a server that does not answer, too.
+    pub(super) fn read(&self, key: &[&str]) -> Option<Vec<Name>> {
+        let path = self.path(key);
+        if !is_fresh(&path) {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        let file = std::fs::File::open(path).ok()?;
+        file.take(COMPLETION_CACHE_BYTES)
+            .read_to_end(&mut bytes)
+            .ok()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    /// Keeps a list, if it is not too long.
+    pub(super) fn write(&self, key: &[&str], names: &[Name]) {
+        let Ok(bytes) = serde_json::to_vec(names) else {
+            return;
+        };
+        if bytes.len() as u64 > COMPLETION_CACHE_BYTES {
+            return;
+        }
+        self.make_room();
+        // For its user alone, as such files are made.
+        let Ok(mut file) = tempfile::NamedTempFile::new_in(&self.directory) else {
+            return;
+        };
+        if file.write_all(&bytes).is_ok() {
+            // A list that is not kept is asked for again.
+            let _ = file.persist(self.path(key));
+        }
+    }
+
+    /// Removes what is old, and all of it when that is not enough.
+    fn make_room(&self) {
+        let entries = std::fs::read_dir(&self.directory).into_iter().flatten();
+        let paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        let fresh = paths.iter().filter(|path| is_fresh(path)).count();
+        for path in &paths {
+            if fresh >= COMPLETION_CACHE_FILES || !is_fresh(path) {
+                let _ = std::fs::remove_file(path);
+            }
+        }
+    }
+
+    fn path(&self, key: &[&str]) -> PathBuf {
+        let mut hasher = DefaultHasher::new();
+        key.hash(&mut hasher);
+        self.directory.join(format!("{:016x}", hasher.finish()))
+    }
+}
+
+fn is_fresh(path: &Path) -> bool {
+    let changed = path.symlink_metadata().and_then(|found| found.modified());
+    let age = changed
+        .ok()
+        .and_then(|changed| SystemTime::now().duration_since(changed).ok());
+    age.is_some_and(|age| age < COMPLETION_CACHE_AGE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(count: usize) -> Vec<Name> {
+        let name = |number| Name {
+            value: format!("node{number}"),
+            about: String::new(),
+        };
+        (0..count).map(name).collect()
+    }
+
+    #[test]
+    fn a_list_is_kept_for_its_user_alone_and_a_long_one_is_not() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = place.path().join("a/cache");
+        let cache = NameCache::at(&directory).unwrap();
+        assert_eq!(cache.read(&["a"]), None);
+        cache.write(&["a"], &names(3));
+        assert_eq!(cache.read(&["a"]), Some(names(3)));
+        assert_eq!(cache.read(&["b"]), None);
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&directory), 0o700);
+        assert_eq!(mode(&cache.path(&["a"])), 0o600);
+        cache.write(&["long"], &names(1_000_000));
+        assert_eq!(cache.read(&["long"]), None);
+    }
+
+    #[test]
+    fn there_are_never_more_lists_than_may_be() {
+        let place = tempfile::tempdir().unwrap();
+        let cache = NameCache::at(&place.path().join("cache")).unwrap();
+        for number in 0..COMPLETION_CACHE_FILES * 2 {
+            cache.write(&[&number.to_string()], &names(1));
+        }
+        let files = std::fs::read_dir(&cache.directory).unwrap().count();
+        assert!(files <= COMPLETION_CACHE_FILES, "{files}");
+    }
+
+    #[test]
+    fn a_directory_that_others_can_read_is_not_used() {
+        let place = tempfile::tempdir().unwrap();
+        let open = place.path().join("open");
+        std::fs::create_dir(&open).unwrap();
+        std::fs::set_permissions(&open, std::fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(NameCache::at(&open).is_none());
+        std::os::unix::fs::symlink(place.path(), place.path().join("link")).unwrap();
+        assert!(NameCache::at(&place.path().join("link")).is_none());
+    }
+}

@@ -1,0 +1,158 @@
+//! The argument whose value is being typed. Main function: [`at`].
+//!
+//! The rule: the definition of the command line alone says what a word is; words that it does not know end the search.
+
+use clap::{Arg, Command};
+
+/// The place in a line at which a value is being typed.
+#[derive(Debug)]
+pub(super) struct Cursor<'c> {
+    /// The verbs, such as `task` and `run`.
+    pub(super) verbs: Vec<String>,
+    /// The argument whose value is typed.
+    pub(super) argument: &'c Arg,
+    /// The text in front of the value in the same word: `--nodes=`, or nothing.
+    pub(super) before: String,
+    /// As much of the value as is there.
+    pub(super) typed: String,
+    /// Values that were typed before, by the ids of their arguments.
+    pub(super) values: Vec<(String, String)>,
+}
+
+/// The argument of the last word; `None`: it is a verb, an option, or nothing that is known.
+pub(super) fn at<'c>(command: &'c Command, words: &[String]) -> Option<Cursor<'c>> {
+    let (typed, before) = words.split_last()?;
+    let mut state = State {
+        command,
+        verbs: Vec::new(),
+        position: 0,
+        waiting: None,
+        is_escaped: false,
+        values: Vec::new(),
+    };
+    for word in before.iter().skip(1) {
+        state.take(word)?;
+    }
+    state.value(typed)
+}
+
+struct State<'c> {
+    command: &'c Command,
+    verbs: Vec<String>,
+    /// Of the next value that belongs to no option.
+    position: usize,
+    /// An option that stands without its value.
+    waiting: Option<&'c Arg>,
+    /// `--` was typed.
+    is_escaped: bool,
+    values: Vec<(String, String)>,
+}
+
+// === impl Cursor ===
+
+impl Cursor<'_> {
+    /// The last value that was typed for an argument.
+    pub(super) fn value_of(&self, id: &str) -> Option<&str> {
+        let of = self.values.iter().rev().find(|(of, _)| of == id);
+        of.map(|(_, value)| value.as_str())
+    }
+}
+
+// === impl State ===
+
+impl<'c> State<'c> {
+    fn take(&mut self, word: &str) -> Option<()> {
+        if let Some(option) = self.waiting.take() {
+            self.keep(option, word);
+        } else if !self.is_escaped && word == "--" {
+            self.is_escaped = true;
+        } else if let Some((option, value)) = self.option(word) {
+            match value {
+                Some(value) => self.keep(option, value),
+                None if option.get_action().takes_values() && !option.is_require_equals_set() => {
+                    self.waiting = Some(option);
+                }
+                None => {}
+            }
+        } else if self.is_flag(word) {
+            // One that does not exist, or several in one word: they take no value that matters here.
+        } else if self.position == 0
+            && let Some(verb) = self.command.find_subcommand(word)
+        {
+            self.verbs.push(verb.get_name().to_owned());
+            self.command = verb;
+        } else {
+            let argument = self.positional()?;
+            self.keep(argument, word);
+            if !takes_many(argument) {
+                self.position += 1;
+            }
+        }
+        Some(())
+    }
+
+    fn value(mut self, typed: &str) -> Option<Cursor<'c>> {
+        let (argument, before, typed) = if let Some(option) = self.waiting.take() {
+            (option, String::new(), typed)
+        } else if let Some((option, Some(value))) = self.option(typed) {
+            let before = &typed[..typed.len() - value.len()];
+            (option, before.to_owned(), value)
+        } else if self.is_flag(typed) {
+            return None;
+        } else {
+            (self.positional()?, String::new(), typed)
+        };
+        Some(Cursor {
+            verbs: self.verbs,
+            argument,
+            before,
+            typed: typed.to_owned(),
+            values: self.values,
+        })
+    }
+
+    fn is_flag(&self, word: &str) -> bool {
+        !self.is_escaped && word.len() > 1 && word.starts_with('-')
+    }
+
+    /// An option, and its value if that stands in the same word.
+    fn option<'w>(&self, word: &'w str) -> Option<(&'c Arg, Option<&'w str>)> {
+        if !self.is_flag(word) {
+            return None;
+        }
+        if let Some(long) = word.strip_prefix("--") {
+            let (name, value) = match long.split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None => (long, None),
+            };
+            let is_it = |arg: &&Arg| {
+                let aliases = arg.get_all_aliases().unwrap_or_default();
+                arg.get_long() == Some(name) || aliases.contains(&name)
+            };
+            return Some((self.command.get_arguments().find(is_it)?, value));
+        }
+        let short = word.chars().nth(1)?;
+        let is_it = |arg: &&Arg| {
+            let aliases = arg.get_all_short_aliases().unwrap_or_default();
+            arg.get_short() == Some(short) || aliases.contains(&short)
+        };
+        let option = self.command.get_arguments().find(is_it)?;
+        let value = &word[1 + short.len_utf8()..];
+        Some((option, (!value.is_empty()).then_some(value)))
+    }
+
+    fn positional(&self) -> Option<&'c Arg> {
+        self.command.get_positionals().nth(self.position)
+    }
+
+    fn keep(&mut self, argument: &Arg, value: &str) {
+        let id = argument.get_id().to_string();
+        self.values.push((id, value.to_owned()));
+    }
+}
+
+fn takes_many(argument: &Arg) -> bool {
+    let values = argument.get_num_args();
+    values.is_some_and(|values| values.max_values() > 1)
+        || matches!(argument.get_action(), clap::ArgAction::Append)
+}

@@ -1,0 +1,323 @@
+//! Names for a shell's completion: tasks, plans, nodes and others that only the server knows. Main function: [`names`].
+//!
+//! Verbs and options are completed by `clap_complete`'s scripts, which ask no server. Its engine for values is not used: it
+//! is declared unstable, wants the script and the program to be of one version, starts the program for options too, and
+//! proposes nothing behind the `=` and `:` at which bash parts words. So the scripts get a function more, which asks
+//! this module for the value under the cursor.
+//!
+//! The rule: whatever happens, nothing is printed but names, and the shell waits no longer than
+//! [`COMPLETION_DEADLINE`].
+
+mod cache;
+mod cursor;
+mod kind;
+mod scripts;
+mod source;
+mod words;
+
+use std::ffi::OsString;
+
+use clap::Command;
+
+use self::cache::NameCache;
+use self::cursor::Cursor;
+use self::kind::NameKind;
+use self::source::Name;
+use crate::client::Client;
+use crate::defaults::COMPLETION_DEADLINE;
+use crate::settings::Connection;
+use crate::{names as program_names, terminal};
+
+pub(crate) use scripts::with_names;
+
+/// The verb by which the scripts ask.
+pub const VERB: &str = "names-at-cursor";
+
+/// The line that is being typed.
+#[derive(Debug, clap::Args)]
+pub struct Request {
+    /// The line up to the cursor
+    #[arg(long, allow_hyphen_values = true)]
+    line: Option<String>,
+    /// Its words, the one at the cursor last
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    words: Vec<String>,
+}
+
+/// The names that may stand at the cursor, one on each line, with a tab before the words about it.
+pub async fn names(request: Request, mut command: Command) -> Vec<String> {
+    let words = request.line.as_deref().map_or(request.words, words::split);
+    let words = program_names::read(words.into_iter().map(OsString::from)).1;
+    let words: Vec<String> = words
+        .into_iter()
+        .filter_map(|word| word.into_string().ok())
+        .collect();
+    command.build();
+    let Some(cursor) = cursor::at(&command, &words) else {
+        return Vec::new();
+    };
+    let Some(kind) = kind::of(&cursor.verbs, cursor.argument.get_id().as_str()) else {
+        return Vec::new();
+    };
+    let found = tokio::time::timeout(COMPLETION_DEADLINE, proposed(kind, &cursor)).await;
+    let found = found.ok().flatten().unwrap_or_default();
+    found
+        .iter()
+        .map(|name| line(&cursor.before, name))
+        .collect()
+}
+
+fn line(before: &str, name: &Name) -> String {
+    let value = format!("{before}{}", name.value);
+    let about = name.about.lines().next().unwrap_or_default();
+    match about.is_empty() {
+        true => value,
+        false => format!("{value}\t{}", terminal::harmless(about)),
+    }
+}
+
+/// The names of this kind that begin as is typed; `None`: no server can be asked.
+async fn proposed(kind: NameKind, cursor: &Cursor<'_>) -> Option<Vec<Name>> {
+    match kind {
+        NameKind::Nodes => {
+            let (listed, typed) = parted(&cursor.typed);
+            let found = known(kind, cursor, typed).await?;
+            Some(behind(listed, found, typed))
+        }
+        NameKind::TaskParameters | NameKind::PlanParameters => parameters(kind, cursor).await,
+        _ => {
+            let found = known(kind, cursor, &cursor.typed).await?;
+            Some(behind("", found, &cursor.typed))
+        }
+    }
+}
+
+/// A list of nodes as the part up to its last comma and the rest.
+fn parted(typed: &str) -> (&str, &str) {
+    typed.split_at(typed.rfind(',').map_or(0, |at| at + 1))
+}
+
+/// The names that begin with `typed` and are not listed yet, with the list in front.
+fn behind(listed: &str, found: Vec<Name>, typed: &str) -> Vec<Name> {
+    let is_listed = |name: &Name| listed.split(',').any(|one| one == name.value);
+    let fits =
+        |name: &Name| is_typeable(&name.value) && name.value.starts_with(typed) && !is_listed(name);
+    let found = found.into_iter().filter(fits);
+    found
+        .map(|name| Name {
+            value: format!("{listed}{}", name.value),
+            about: name.about,
+        })
+        .collect()
+}
+
+/// True if a shell can take a name as it is printed; one that could move the cursor is not proposed.
+fn is_typeable(name: &str) -> bool {
+    !name.is_empty() && !name.chars().any(char::is_control)
+}
+
+/// `name=` of a parameter that is not given yet, or a value behind it.
+async fn parameters(kind: NameKind, cursor: &Cursor<'_>) -> Option<Vec<Name>> {
+    let found = known(kind, cursor, "").await?;
+    let Some((name, typed)) = cursor.typed.split_once('=') else {
+        let given = |name: &Name| {
+            let pairs = cursor.values.iter().filter(|(id, _)| id == "pairs");
+            pairs
+                .clone()
+                .any(|(_, pair)| pair.split('=').next() == Some(&name.value))
+        };
+        let free = found.into_iter().filter(|name| !given(name));
+        let named = free.map(|name| Name {
+            value: format!("{}=", name.value),
+            ..name
+        });
+        return Some(behind("", named.collect(), &cursor.typed));
+    };
+    let parameter = found
+        .into_iter()
+        .find(|parameter| parameter.value == name)?;
+    let before = format!("{name}=");
+    if parameter.about.contains("TargetSpec") {
+        let (listed, typed) = parted(typed);
+        let found = known(NameKind::Nodes, cursor, typed).await?;
+        return Some(behind(&format!("{before}{listed}"), found, typed));
+    }
+    let values = values(&parameter.about).into_iter().map(|value| Name {
+        value,
+        about: String::new(),
+    });
+    Some(behind(&before, values.collect(), typed))
+}
+
+/// The values that a type names: those of an `Enum`, and of a `Boolean`.
+fn values(kind: &str) -> Vec<String> {
+    if let Some((_, rest)) = kind.split_once("Enum[") {
+        let listed = rest.split(']').next().unwrap_or_default();
+        let values = listed.split(',');
+        let values = values.map(|value| value.trim().trim_matches(['\'', '"']).to_owned());
+        return values.filter(|value| !value.is_empty()).collect();
+    }
+    match kind.contains("Boolean") {
+        true => vec!["false".to_owned(), "true".to_owned()],
+        false => Vec::new(),
+    }
+}
+
+/// The names of a kind, from the disk where they are new enough.
+async fn known(kind: NameKind, cursor: &Cursor<'_>, typed: &str) -> Option<Vec<Name>> {
+    let connection = Connection::of_values(|id| cursor.value_of(id));
+    let settings = connection.settings().ok()?;
+    let client = Client::with_token(&connection).ok()?;
+    let environment = source::environment(cursor, &client);
+    let name = cursor.value_of("task").or(cursor.value_of("plan"));
+    let token = settings.token_file.display().to_string();
+    let kind_name = format!("{kind:?}");
+    // Nodes are asked for by how they begin, since there may be 50,000 of them.
+    let begin = if kind == NameKind::Nodes { typed } else { "" };
+    let key = [
+        kind_name.as_str(),
+        &settings.service_url,
+        &token,
+        &changed(&settings.token_file),
+        &environment,
+        name.unwrap_or_default(),
+        begin,
+    ];
+    let cache = NameCache::of_user();
+    if let Some(names) = cache.as_ref().and_then(|cache| cache.read(&key)) {
+        return Some(names);
+    }
+    if let Some(cache) = &cache {
+        // Until the answer is there, so that the next Tab does not wait for a server that is away.
+        cache.write(&key, &[]);
+    }
+    let names = source::ask(kind, cursor, begin, &client).await.ok()?;
+    if let Some(cache) = &cache {
+        cache.write(&key, &names);
+    }
+    Some(names)
+}
+
+/// The time at which a token was written: another user's names are another list.
+fn changed(token_file: &std::path::Path) -> String {
+    let changed = token_file.metadata().and_then(|found| found.modified());
+    let since = changed
+        .ok()
+        .and_then(|at| at.duration_since(std::time::UNIX_EPOCH).ok());
+    since.map_or_else(String::new, |since| since.as_nanos().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+    use crate::tests::Arguments;
+
+    fn at(line: &str) -> Option<(String, Option<NameKind>, String, String)> {
+        let mut command = Arguments::command();
+        command.build();
+        let words = words::split(line);
+        let cursor = cursor::at(&command, &words)?;
+        let id = cursor.argument.get_id().to_string();
+        let kind = kind::of(&cursor.verbs, &id);
+        Some((id, kind, cursor.before, cursor.typed))
+    }
+
+    #[test]
+    fn the_argument_under_the_cursor_is_known() {
+        for (line, id, kind, before, typed) in [
+            ("tutti task run fa", "task", Some(NameKind::Tasks), "", "fa"),
+            (
+                "tutti task run facts -t an",
+                "nodes",
+                Some(NameKind::Nodes),
+                "",
+                "an",
+            ),
+            (
+                "tutti task run facts -tan",
+                "nodes",
+                Some(NameKind::Nodes),
+                "-t",
+                "an",
+            ),
+            (
+                "tutti task run facts --targets=a,b",
+                "nodes",
+                Some(NameKind::Nodes),
+                "--targets=",
+                "a,b",
+            ),
+            (
+                "tutti task run -t a --noop ",
+                "task",
+                Some(NameKind::Tasks),
+                "",
+                "",
+            ),
+            (
+                "tutti task run facts na",
+                "pairs",
+                Some(NameKind::TaskParameters),
+                "",
+                "na",
+            ),
+            (
+                "tutti task run facts a=b -e t c=",
+                "pairs",
+                Some(NameKind::TaskParameters),
+                "",
+                "c=",
+            ),
+            ("tutti job show ", "job", Some(NameKind::Jobs), "", ""),
+            ("tutti jobs show ", "job", Some(NameKind::Jobs), "", ""),
+            (
+                "tutti plan run x --node-group 'All N",
+                "node_group",
+                Some(NameKind::NodeGroups),
+                "",
+                "All N",
+            ),
+            ("tutti code deploy -t ", "token_file", None, "", ""),
+            (
+                "tutti code deploy a ",
+                "environments",
+                Some(NameKind::Environments),
+                "",
+                "",
+            ),
+            ("tutti task run --description ", "description", None, "", ""),
+        ] {
+            let expected = (id.to_owned(), kind, before.to_owned(), typed.to_owned());
+            assert_eq!(at(line), Some(expected), "{line}");
+        }
+        for line in [
+            "tutti",
+            "tutti task run --no",
+            "tutti task ",
+            "tutti oops ",
+            "tutti job list ",
+        ] {
+            assert_eq!(at(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn lists_go_on_and_values_are_read_from_types() {
+        assert_eq!(parted("a,b"), ("a,", "b"));
+        assert_eq!(parted("a"), ("", "a"));
+        let name = |value: &str| Name {
+            value: value.to_owned(),
+            about: String::new(),
+        };
+        let found = vec![name("a"), name("ab"), name("b"), name("a\u{1b}[2J")];
+        assert_eq!(behind("a,", found, "a"), [name("a,ab")]);
+        assert_eq!(
+            values("Optional[Enum[red, 'green',\"blue\"]]"),
+            ["red", "green", "blue"]
+        );
+        assert_eq!(values("Boolean"), ["false", "true"]);
+        assert_eq!(values("String[1]"), Vec::<String>::new());
+    }
+}

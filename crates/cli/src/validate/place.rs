@@ -1,0 +1,19 @@
+//! Places in a text, from lines and columns. Main function: [`rest_of_line`].
+
+use syntax::Span;
+
+/// The rest of the line from a place on; lines and columns are from 1, and 0 is the begin.
+pub(super) fn rest_of_line(text: &str, line: usize, column: usize) -> Span {
+    let skipped = line.saturating_sub(1);
+    let before: usize = text.split_inclusive('\n').take(skipped).map(str::len).sum();
+    let rest = text[before..].split('\n').next().unwrap_or_default();
+    let letters = rest.char_indices().map(|(at, _)| at);
+    let within = letters.chain([rest.len()]).nth(column.saturating_sub(1));
+    let start = before + within.unwrap_or(rest.len());
+    Span::new(offset(start), offset(before + rest.len()))
+}
+
+/// An offset as sources count them.
+pub(super) fn offset(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}

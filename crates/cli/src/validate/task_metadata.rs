@@ -1,0 +1,52 @@
+//! Metadata of tasks, checked as a server reads it. Main function: [`mistakes`].
+
+use pxp::task::TaskMetadata;
+use syntax::{Diagnostic, Span};
+
+use super::place::{offset, rest_of_line};
+
+const CODE: &str = "INVALID_TASK";
+
+/// Mistakes in the metadata, and keys that nothing reads.
+pub(super) fn mistakes(text: &str) -> Vec<Diagnostic> {
+    match TaskMetadata::parse(text.as_bytes()) {
+        Ok(metadata) => {
+            let unknown = metadata.unknown_keys.iter().map(|path| {
+                let message = format!("`{path}` is no key of a task's metadata; nothing reads it");
+                Diagnostic::warning(CODE, of_path(text, path), message)
+            });
+            unknown.collect()
+        }
+        Err(error) => {
+            let place = match (error.path(), error.position()) {
+                (Some(path), _) => of_path(text, path),
+                (None, Some((line, column))) => rest_of_line(text, line, column),
+                (None, None) => rest_of_line(text, 1, 1),
+            };
+            vec![Diagnostic::error(CODE, place, error.to_string())]
+        }
+    }
+}
+
+/// The key at a JSON path such as `parameters.name.type` or `implementations[0].name`: the keys stand behind each
+/// other in the text. The first line, where they do not.
+fn of_path(text: &str, path: &str) -> Span {
+    let keys = path
+        .split('.')
+        .map(|key| key.split('[').next().unwrap_or(key));
+    let mut found = None;
+    let mut from = 0;
+    for key in keys {
+        let quoted = format!("\"{key}\"");
+        let Some(at) = text[from..].find(&quoted) else {
+            break;
+        };
+        let begin = from + at;
+        found = Some((begin, begin + quoted.len()));
+        from = begin + quoted.len();
+    }
+    match found {
+        Some((begin, end)) => Span::new(offset(begin), offset(end)),
+        None => rest_of_line(text, 1, 1),
+    }
+}

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use error_causes::ConnectionError;
+use error_causes::{ConnectionError, ConnectionErrorKind};
 use reqwest::{Method, RequestBuilder, Response, Url};
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
@@ -207,11 +207,12 @@ impl Client {
     }
 
     async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
-        request
-            .send()
-            .await
-            .map_err(|error| match unreachable(error) {
-                Failure::Unreachable { url, cause } if cause.contains("peer certificate") => {
+        request.send().await.map_err(|error| {
+            let kind = ConnectionError::of(&error).kind();
+            match unreachable(error) {
+                Failure::Unreachable { url, cause }
+                    if kind == ConnectionErrorKind::PeerCertificate =>
+                {
                     Failure::Untrusted {
                         url,
                         cacert: self.cacert.clone(),
@@ -219,7 +220,8 @@ impl Client {
                     }
                 }
                 failure => failure,
-            })
+            }
+        })
     }
 
     /// `path` segments are escaped here, so that a name can never become another route.
@@ -303,7 +305,7 @@ fn tls(settings: &Settings) -> Result<rustls::ClientConfig, Failure> {
         })?;
     }
     if roots.is_empty() {
-        return Err(invalid("it holds no certificate".to_owned()));
+        return Err(invalid("it holds no certificate; give the CA's certificate in PEM, which the server has as ca_crt.pem".to_owned()));
     }
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = rustls::ClientConfig::builder_with_provider(provider)

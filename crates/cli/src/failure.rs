@@ -11,7 +11,7 @@ pub enum Failure {
     #[error("{0}")]
     Usage(String),
     /// A file cannot be used.
-    #[error("cannot read {path}: {source}")]
+    #[error("cannot read {path}: {}", file_cause(source))]
     Read {
         /// Which.
         path: PathBuf,
@@ -19,7 +19,7 @@ pub enum Failure {
         source: std::io::Error,
     },
     /// A file cannot be written.
-    #[error("cannot write {path}: {source}")]
+    #[error("cannot write {path}: {}", file_cause(source))]
     Write {
         /// Which.
         path: PathBuf,
@@ -115,6 +115,22 @@ pub enum Failure {
         /// The last attempt's cause.
         cause: String,
     },
+}
+
+/// The reason why a file cannot be used, and what to look at.
+fn file_cause(error: &std::io::Error) -> String {
+    use std::io::ErrorKind;
+    match error.kind() {
+        ErrorKind::NotFound => {
+            "there is no such file; look at the path, and from which directory it is meant"
+                .to_owned()
+        }
+        ErrorKind::PermissionDenied => "permission denied; look at its owner and mode".to_owned(),
+        ErrorKind::IsADirectory => "it is a directory; name a file".to_owned(),
+        ErrorKind::NotADirectory => "a part of the path is no directory".to_owned(),
+        ErrorKind::StorageFull => "the disk is full".to_owned(),
+        _ => error.to_string(),
+    }
 }
 
 // === impl Failure ===

@@ -23,7 +23,17 @@ pub(crate) fn parse(
             "give parameters as key=value or with --params, not both".to_owned(),
         )),
         Some(json) => object(json),
-        None => pairs.iter().map(|pair| split(pair, &is_string)).collect(),
+        None => {
+            let mut all = Object::new();
+            for pair in pairs {
+                let (key, value) = split(pair, &is_string)?;
+                if all.insert(key.clone(), value).is_some() {
+                    let what = format!("the parameter `{key}` is given twice; leave one out");
+                    return Err(Failure::Usage(what));
+                }
+            }
+            Ok(all)
+        }
     }
 }
 

@@ -273,7 +273,9 @@ pub(crate) fn parse(text: &str) -> Result<Vec<String>, Failure> {
         None => split(text),
     };
     if names.is_empty() {
-        return Err(Failure::Usage(format!("--nodes `{text}` names no node")));
+        return Err(Failure::Usage(format!(
+            "--nodes `{text}` names no node; write certnames with commas between them, a pattern such as 'web*', or all"
+        )));
     }
     Ok(names)
 }

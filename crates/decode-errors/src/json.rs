@@ -116,7 +116,8 @@ impl From<&serde_json::Error> for DecodeError {
             format: Format::Json,
             problem: Box::new(problem),
             path: String::new(),
-            position: (line > 0).then_some((line, column)),
+            // Column 0 stands for a value that begins the text.
+            position: (line > 0).then_some((line, column.max(1))),
         }
     }
 }

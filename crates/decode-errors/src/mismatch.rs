@@ -33,6 +33,9 @@ pub(crate) enum Mismatch {
 const UUID_NEEDED: &str =
     "must be a UUID: 32 hexadecimal digits in five groups, as 5ec2e0d4-9c1b-4f0e-8f6a-1d2c3b4a5f60";
 
+/// The standard library's words for a text that is no address with a port.
+const SOCKET_ADDRESS: &str = "invalid socket address syntax";
+
 // === impl Mismatch ===
 
 impl Mismatch {
@@ -73,6 +76,10 @@ impl Mismatch {
             || (text.starts_with("no variant of ") && text.ends_with(" found in flattened data"));
         if text.starts_with("UUID parsing failed") {
             return Self::Other(UUID_NEEDED.to_owned());
+        }
+        if text == SOCKET_ADDRESS {
+            let (found, needed) = ("string \"\"".to_owned(), "socket address".to_owned());
+            return Self::Value { found, needed };
         }
         // A message of this project may repeat one of a library that it wraps.
         let is_plain = !LIBRARY_WORDING.iter().any(|part| text.contains(part));

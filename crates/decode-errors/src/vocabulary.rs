@@ -41,6 +41,7 @@ pub(crate) fn needed(term: &str, format: Format) -> String {
         "f32" | "f64" | "a JSON number" | "a number" => "a number".to_owned(),
         "a string" | "a borrowed string" | "path string" | "a borrowed path" | "os string"
         | "variant identifier" | "field identifier" | "enum" => "a string".to_owned(),
+        "socket address" => "an address with a port, such as \"127.0.0.1:8143\"".to_owned(),
         "a character" => "a string of one character".to_owned(),
         "unit" => "null".to_owned(),
         "option" => "a value or null".to_owned(),

@@ -2,6 +2,12 @@
 
 use rustls::CertificateError as Cause;
 
+/// A name without the type that the library writes around it: `DnsName("localhost")`.
+fn plain_name(name: &str) -> &str {
+    let inner = name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+    inner.unwrap_or(name).trim_matches('"')
+}
+
 /// The reason in plain words.
 pub(crate) fn describe(cause: &Cause) -> String {
     match cause {
@@ -22,7 +28,8 @@ pub(crate) fn describe(cause: &Cause) -> String {
             presented,
         } => {
             let expected = expected.to_str();
-            let names = presented.join(", ");
+            let names = presented.iter().map(|name| plain_name(name));
+            let names = names.collect::<Vec<_>>().join(", ");
             format!("the peer's certificate is for {names} and not for {expected}")
         }
         Cause::InvalidPurpose | Cause::InvalidPurposeContext { .. } => {

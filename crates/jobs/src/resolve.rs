@@ -134,7 +134,7 @@ pub enum ResolveError {
     #[error("the nodes cannot be looked up now: {0}")]
     Busy(String),
     /// No group has this id.
-    #[error("there is no node group {0}")]
+    #[error("there is no node group {0}; `tutti node-group list --ids` shows those there are")]
     UnknownGroup(String),
     /// The group has no rules, so nobody can be in it.
     #[error(

@@ -93,7 +93,10 @@ impl NodeSelectors {
         if problems.is_empty() {
             return Ok(nodes);
         }
-        problems.push(format!("{} nodes are known here", known.len()));
+        problems.push(match known.len() {
+            1 => "1 node is known here".to_owned(),
+            count => format!("{count} nodes are known here"),
+        });
         Err(SelectorError::Unmatched { problems })
     }
 }

@@ -30,7 +30,7 @@ pub enum Scope {
 #[non_exhaustive]
 pub enum ScopeError {
     /// It gives no node.
-    #[error("the scope names no node")]
+    #[error("the scope names no node: its query or node group finds none")]
     EmptyTarget,
     /// The environment has no nodes.
     #[error("no node is in the environment `{0}`")]

@@ -20,6 +20,17 @@ pub(crate) struct CompiledCron {
     zone: TimeZone,
 }
 
+/// The reason of the parser in words that name the fields.
+fn reason(words: &str) -> String {
+    if words.contains("between 5 and 7 fields") {
+        return "it has another number of fields than five, or six with seconds first".to_owned();
+    }
+    if words.contains("out of bounds") {
+        return "a number is out of its range (minute 0-59, hour 0-23, day 1-31, month 1-12, weekday 0-7)".to_owned();
+    }
+    words.trim_end_matches('.').to_owned()
+}
+
 impl CompiledCron {
     pub(crate) fn new(text: &str, timezone: &str) -> Result<Self, TimetableError> {
         if text.chars().count() > CRON_CHARS {
@@ -29,7 +40,8 @@ impl CompiledCron {
         let cron = CronParser::new().parse(text).map_err(|error| {
             let what = format!(
                 "is not a cron text like \"30 2 * * mon-fri\" (minute, hour, day, month, weekday): \
-                 {error}"
+                 {}",
+                reason(&error.to_string())
             );
             TimetableError::invalid(PLACE, what)
         })?;

@@ -56,7 +56,7 @@ pub struct SchedulesConfig {
 #[derive(Debug, thiserror::Error)]
 pub enum ScheduleError {
     /// There is none of this number.
-    #[error("unknown scheduled job {0}")]
+    #[error("there is no scheduled job {0}; `tutti schedule list` shows those there are")]
     Unknown(i64),
     /// It was deleted.
     #[error("the scheduled job {0} is deleted; make a new one")]

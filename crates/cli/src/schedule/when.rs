@@ -9,9 +9,12 @@ use crate::{Failure, span};
 /// Once, again and again, by cron or by a calendar.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "When")]
+#[command(group(
+    clap::ArgGroup::new("when").args(["at", "every", "cron", "times"]).required(true).multiple(true)
+))]
 pub(super) struct When {
     /// The first start, with its offset, such as 2027-01-10T02:00:00+01:00; alone: the only one
-    #[arg(long, value_name = "TIME", required_unless_present_any = ["every", "cron", "times"])]
+    #[arg(long, value_name = "TIME")]
     at: Option<String>,
     /// Start again after this time, such as 30m, 4h, 1d, 2w; without --at the first start is that far off
     #[arg(long, value_name = "TIME", conflicts_with_all = ["cron", "times"])]
@@ -114,10 +117,10 @@ impl When {
 }
 
 fn time(option: &str, text: &str) -> Result<Timestamp, Failure> {
-    text.parse().map(Timestamp).map_err(|error| {
+    text.parse().map(Timestamp).map_err(|_| {
         let text = harmless(text);
         Failure::Usage(format!(
-            "{option} {text} is no time with an offset, as in 2027-01-10T02:00:00Z: {error}"
+            "{option} {text} is no time with an offset; write it as 2027-01-10T02:00:00Z or 2027-01-10T02:00:00+01:00"
         ))
     })
 }

@@ -99,7 +99,7 @@ fn broken_grammar_is_told_with_the_next_step() {
     let table = [
         (
             "",
-            "the text ends where a value is needed (line 1, column 0)",
+            "the text ends where a value is needed (line 1, column 1)",
         ),
         (
             "[1",
@@ -146,7 +146,7 @@ fn broken_grammar_is_told_with_the_next_step() {
         (
             "\"a\nb\"",
             "a string has a line break or another control character; write \\n for a line break \
-             (line 2, column 0)",
+             (line 2, column 1)",
         ),
         (
             "{a: 1}",

@@ -29,7 +29,9 @@ pub struct PlanJobs {
 #[non_exhaustive]
 pub enum PlanJobError {
     /// There is no such plan job.
-    #[error("there is no plan job {0}; it may be old and deleted")]
+    #[error(
+        "there is no plan job {0}; it may be old and deleted, and `tutti plan jobs` lists those that are kept"
+    )]
     Unknown(i64),
     /// It takes nothing any more.
     #[error("plan job {number} is over ({state}); start a new one")]

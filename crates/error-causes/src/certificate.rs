@@ -4,7 +4,9 @@ use rustls::CertificateError as Cause;
 
 /// A name without the type that the library writes around it: `DnsName("localhost")`.
 fn plain_name(name: &str) -> &str {
-    let inner = name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+    let inner = name
+        .split_once('(')
+        .and_then(|(_, rest)| rest.strip_suffix(')'));
     inner.unwrap_or(name).trim_matches('"')
 }
 

@@ -438,7 +438,7 @@ async fn plans_are_shown_to_all_and_permitted_to_those_who_may_run_them() {
     let broken = world.get(&format!("{V1}/plans/test/broken")).await;
     assert_eq!(broken.status, StatusCode::UNPROCESSABLE_ENTITY);
     assert_eq!(broken.kind(), "bolt/invalid-plan");
-    let place = json!({"file": "test/plans/broken.pp", "line": 1, "column": 19});
+    let place = json!({"file": "test/plans/broken.pp", "line": 1, "column": 20});
     assert_eq!(broken.json()["details"], place);
     // The list marks it, and shows what the others say of themselves.
     let items = list["items"].as_array().unwrap();

@@ -2,6 +2,8 @@
 //!
 //! The rule: what the script proposed without names it still proposes where there are none.
 
+use std::fmt::Write as _;
+
 use clap::Command;
 use clap_complete::Shell;
 
@@ -99,16 +101,16 @@ fn fish(command: &Command, name: &str) -> String {
         .replace("FUNCTION", &function)
         .replace("PROGRAM", PROGRAM)
         .replace("VERB", VERB);
-    script.push_str(&format!("complete -c {name} -a '({function})'\n"));
+    // Writing to a text cannot fail.
+    let _ = writeln!(script, "complete -c {name} -a '({function})'");
     for option in kind::options(command) {
-        let mut line = format!("complete -c {name} -r -a '({function})'");
+        let _ = write!(script, "complete -c {name} -r -a '({function})'");
         for short in option.get_short_and_visible_aliases().unwrap_or_default() {
-            line.push_str(&format!(" -s {short}"));
+            let _ = write!(script, " -s {short}");
         }
         for long in option.get_long_and_visible_aliases().unwrap_or_default() {
-            line.push_str(&format!(" -l {long}"));
+            let _ = write!(script, " -l {long}");
         }
-        script.push_str(&line);
         script.push('\n');
     }
     script

@@ -68,7 +68,7 @@ fn a_structure_is_read_from_an_object_alone() {
     assert_plain(&message);
     assert_eq!(
         message,
-        "must be an object, not an array (line 1, column 0)"
+        "must be an object, not an array (line 1, column 1)"
     );
     let wrong = read(r#"{"name": "web", "scope": {"limit": "x"}}"#).unwrap_err();
     assert_eq!(wrong.path(), "scope.limit");

@@ -107,6 +107,7 @@ fn run(certname: &str) -> NewRun {
         details: None,
         result: None,
         event: None,
+        batch: None,
     }
 }
 

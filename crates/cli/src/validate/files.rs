@@ -50,7 +50,9 @@ pub(super) fn inputs(options: &Options) -> Result<Vec<Input>, Failure> {
             for path in found {
                 let place = Place::of(&path, &mut modules)?;
                 let is_checked = match language(&path) {
-                    Language::Puppet if has_extension(&path, "rb") => ruby_function(&path).is_some(),
+                    Language::Puppet if has_extension(&path, "rb") => {
+                        ruby_function(&path).is_some()
+                    }
                     Language::Puppet => true,
                     Language::YamlPlan => place.is_yaml_plan(&path),
                     Language::TaskMetadata => is_in_tasks(&path),

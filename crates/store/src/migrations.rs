@@ -87,6 +87,7 @@ pub(crate) const SQLITE: &[Migration] = migrations!("sqlite":
     26 "0026_durations",
     27 "0027_rollouts",
     28 "0028_webhook_templates",
+    29 "0029_webhook_plan_events",
 );
 
 pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
@@ -118,6 +119,7 @@ pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
     26 "0026_durations",
     27 "0027_rollouts",
     28 "0028_webhook_templates",
+    29 "0029_webhook_plan_events",
 );
 
 /// What is still to be applied, given what was.

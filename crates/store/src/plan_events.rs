@@ -49,7 +49,13 @@ const FROM: &str = "SELECT id, plan_job, kind, at_ms, details, message FROM plan
 const ONE: &str = "SELECT id, plan_job, kind, at_ms, details, message FROM plan_events \
      WHERE id = $1";
 
-pub(crate) const STATEMENTS: &[&str] = &[TAKE, INSERT, FROM, ONE];
+/// Events that other programs are told: questions and ends of plan jobs.
+const TOLD: &str = "SELECT id, plan_job, kind, at_ms, details, message FROM plan_events \
+     WHERE id >= $1 AND id <= $2 AND kind IN ('prompt', 'plan_finished', 'plan_failed') \
+     ORDER BY id LIMIT $3";
+const LAST_ID: &str = "SELECT last FROM plan_counters WHERE name = 'event'";
+
+pub(crate) const STATEMENTS: &[&str] = &[TAKE, INSERT, FROM, ONE, TOLD, LAST_ID];
 
 /// The statements of an event; they write nothing when the plan job is over.
 pub(crate) fn steps(plan_job: i64, event: &NewPlanEvent) -> [Step<'static>; 2] {
@@ -96,6 +102,23 @@ impl Store {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let values = [plan_job, from_id, limit].map(Value::Int);
         self.query(FROM, values.to_vec()).await
+    }
+
+    /// Questions and ends of all plan jobs from `from_id` to `to_id`, in order.
+    pub async fn told_plan_events(
+        &self,
+        from_id: i64,
+        to_id: i64,
+        limit: usize,
+    ) -> Result<Vec<PlanEventRow>, StoreError> {
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let values = [from_id, to_id, limit].map(Value::Int);
+        self.query(TOLD, values.to_vec()).await
+    }
+
+    /// Number of the last event of any plan job; 0 if there was none.
+    pub async fn last_plan_event_id(&self) -> Result<i64, StoreError> {
+        Ok(self.query_one(LAST_ID, Vec::new()).await?.unwrap_or(0))
     }
 
     /// One event, of whichever plan job.

@@ -24,8 +24,10 @@ pub struct WebhookRow {
     pub created_by: String,
     /// When.
     pub created_ms: i64,
-    /// The first event that is not dealt with.
+    /// The first event of a job that is not dealt with.
     pub next_event: i64,
+    /// The first event of a plan job that is not dealt with.
+    pub next_plan_event: i64,
     /// Events that the receiver took.
     pub delivered: i64,
     /// Events that were given up.
@@ -51,8 +53,10 @@ pub struct WebhookChange {
     pub description: Option<String>,
     /// Whether anything is sent.
     pub is_enabled: Option<bool>,
-    /// Where it goes on.
+    /// Event of a job with which it goes on.
     pub next_event: Option<i64>,
+    /// Event of a plan job with which it goes on.
+    pub next_plan_event: Option<i64>,
     /// The name of the form of its messages.
     pub template: Option<String>,
 }
@@ -60,8 +64,10 @@ pub struct WebhookChange {
 /// How far a webhook has come.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WebhookProgress {
-    /// The first event that is not dealt with; never goes back.
+    /// The first event of a job that is not dealt with; never goes back.
     pub next_event: i64,
+    /// The first event of a plan job that is not dealt with; never goes back.
+    pub next_plan_event: i64,
     /// Newly taken.
     pub delivered: i64,
     /// Newly given up.
@@ -75,13 +81,13 @@ pub struct WebhookProgress {
 macro_rules! columns {
     () => {
         "id, url, sealed, events, description, enabled, created_by, created_ms, next_event, \
-         delivered, given_up, failing_ms, last_error, template"
+         delivered, given_up, failing_ms, last_error, template, next_plan_event"
     };
 }
 
 const INSERT: &str = "INSERT INTO webhooks (id, url, sealed, events, description, enabled, \
-     created_by, created_ms, next_event, template, delivered, given_up) \
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 0)";
+     created_by, created_ms, next_event, template, next_plan_event, delivered, given_up) \
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0, 0)";
 const ALL: &str = concat!(
     "SELECT ",
     columns!(),
@@ -91,11 +97,11 @@ const BY_ID: &str = concat!("SELECT ", columns!(), " FROM webhooks WHERE id = $1
 const UPDATE: &str = "UPDATE webhooks SET url = COALESCE($2, url), sealed = COALESCE($3, sealed), \
      events = COALESCE($4, events), description = COALESCE($5, description), \
      enabled = COALESCE(CAST($6 AS BIGINT), enabled), \
-     next_event = COALESCE(CAST($7 AS BIGINT), next_event), template = COALESCE($8, template) \
-     WHERE id = $1";
+     next_event = COALESCE(CAST($7 AS BIGINT), next_event), template = COALESCE($8, template), \
+     next_plan_event = COALESCE(CAST($9 AS BIGINT), next_plan_event) WHERE id = $1";
 const ADVANCE: &str = "UPDATE webhooks SET next_event = $2, delivered = delivered + $3, \
-     given_up = given_up + $4, failing_ms = $5, last_error = $6 \
-     WHERE id = $1 AND next_event <= $2";
+     given_up = given_up + $4, failing_ms = $5, last_error = $6, next_plan_event = $7 \
+     WHERE id = $1 AND next_event <= $2 AND next_plan_event <= $7";
 const DELETE: &str = "DELETE FROM webhooks WHERE id = $1";
 
 pub(crate) const STATEMENTS: &[&str] = &[INSERT, ALL, BY_ID, UPDATE, ADVANCE, DELETE];
@@ -116,6 +122,7 @@ impl Store {
             Value::Int(row.created_ms),
             Value::Int(row.next_event),
             Value::owned(&row.template),
+            Value::Int(row.next_plan_event),
         ];
         self.execute(Step {
             sql: INSERT,
@@ -152,6 +159,7 @@ impl Store {
             Value::opt_int(change.is_enabled.map(i64::from)),
             Value::opt_int(change.next_event),
             Value::opt_owned(change.template.as_deref()),
+            Value::opt_int(change.next_plan_event),
         ];
         let step = Step {
             sql: UPDATE,
@@ -173,6 +181,7 @@ impl Store {
             Value::Int(progress.given_up),
             Value::opt_int(progress.failing_ms),
             Value::opt_owned(progress.last_error.as_deref()),
+            Value::Int(progress.next_plan_event),
         ];
         let step = Step {
             sql: ADVANCE,
@@ -211,6 +220,7 @@ impl FromRow for WebhookRow {
             failing_ms: row.opt_int(11)?,
             last_error: row.opt_text(12)?,
             template: row.text(13)?,
+            next_plan_event: row.int(14)?,
         })
     }
 }

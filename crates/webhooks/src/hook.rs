@@ -111,6 +111,9 @@ pub const TYPES: &[&str] = &[
     "job_stopping",
     "job_aborted",
     "job_finished",
+    "prompt",
+    "plan_finished",
+    "plan_failed",
 ];
 
 // === impl NewHook ===

@@ -8,6 +8,7 @@
 mod backoff;
 pub mod defaults;
 mod deliver;
+mod happening;
 mod hook;
 mod message;
 mod metrics;
@@ -160,6 +161,7 @@ impl Webhooks {
             created_by: new.created_by,
             created_ms: jiff::Timestamp::now().as_millisecond(),
             next_event: inner.store.last_event_id().await? + 1,
+            next_plan_event: inner.store.last_plan_event_id().await? + 1,
             delivered: 0,
             given_up: 0,
             failing_ms: None,
@@ -209,6 +211,10 @@ impl Webhooks {
             is_enabled: change.is_enabled,
             next_event: match woken {
                 true => Some(inner.store.last_event_id().await? + 1),
+                false => None,
+            },
+            next_plan_event: match woken {
+                true => Some(inner.store.last_plan_event_id().await? + 1),
                 false => None,
             },
         };

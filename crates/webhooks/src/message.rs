@@ -3,14 +3,13 @@
 //! The rule: an event has the same id and the same body however often it is told, so a receiver
 //! that remembers ids takes it once.
 
-use serde::Serialize;
-use serde_json::json;
-use serde_json::value::RawValue;
-use store::EventRow;
-
+use crate::happening::{Happening, Source};
 use crate::notice::Notice;
 use crate::subject::Subject;
 use crate::template::Template;
+use serde::Serialize;
+use serde_json::json;
+use serde_json::value::RawValue;
 
 /// One event, ready to be sent.
 #[derive(Clone, Debug)]
@@ -31,7 +30,8 @@ struct Body<'a> {
 #[derive(Serialize)]
 struct Data<'a> {
     event: String,
-    job: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    job: Option<String>,
     #[serde(flatten)]
     subject: &'a Subject,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,13 +44,13 @@ struct Data<'a> {
 
 impl Message {
     /// `None` for an event whose details are no JSON, which nobody writes.
-    pub(crate) fn of(event: &EventRow, subject: &Subject, template: Template) -> Option<Self> {
+    pub(crate) fn of(event: &Happening, subject: &Subject, template: Template) -> Option<Self> {
         let body = match template.render(&Notice::of(event, subject)) {
             Some(chat) => chat.to_string().into_bytes(),
             None => whole(event, subject)?,
         };
         Some(Self {
-            id: format!("event_{}", event.id),
+            id: event.id.to_string(),
             body,
         })
     }
@@ -68,15 +68,18 @@ impl Message {
 }
 
 /// All of an event, for programs.
-fn whole(event: &EventRow, subject: &Subject) -> Option<Vec<u8>> {
+fn whole(event: &Happening, subject: &Subject) -> Option<Vec<u8>> {
     let details: &RawValue = serde_json::from_str(&event.details).ok()?;
     let timestamp = jiff::Timestamp::from_millisecond(event.at_ms).ok()?;
     let body = Body {
         kind: &event.kind,
         timestamp: timestamp.to_string(),
         data: Data {
-            event: event.id.to_string(),
-            job: event.job.to_string(),
+            event: event.id.number().to_string(),
+            job: match event.source {
+                Source::Job(job) => Some(job.to_string()),
+                Source::PlanJob(_) => None,
+            },
             subject,
             node: event.certname.as_deref(),
             message: &event.message,

@@ -4,9 +4,9 @@
 //! matter of its template.
 
 use serde_json::Value;
-use store::EventRow;
 
 use crate::defaults::{NOTICE_NAME_CHARS, NOTICE_TEXT_CHARS};
+use crate::happening::{Happening, Source};
 use crate::subject::Subject;
 
 /// A title, and what there is to know, by name.
@@ -29,11 +29,14 @@ pub(crate) enum Tone {
 
 impl Notice {
     /// Words for an event of any type.
-    pub(crate) fn of(event: &EventRow, subject: &Subject) -> Self {
+    pub(crate) fn of(event: &Happening, subject: &Subject) -> Self {
         let details: Value = serde_json::from_str(&event.details).unwrap_or_default();
         let state = details["state"].as_str().unwrap_or_default();
         let what = what(subject);
         let (title, tone) = match (&*event.kind, event.certname.as_deref()) {
+            ("prompt", _) => (format!("{what} waits for an answer"), Tone::Neutral),
+            ("plan_finished", _) => (format!("{what} succeeded"), Tone::Good),
+            ("plan_failed", _) => (format!("{what} failed"), Tone::Bad),
             ("job_finished" | "job_aborted", _) => (
                 format!("{what} {}{}", ended_as(state), succeeded(subject)),
                 match state {
@@ -52,7 +55,10 @@ impl Notice {
             }
             (kind, None) => (format!("{what}: {}", words(kind)), Tone::Neutral),
         };
-        let mut facts = vec![("Job", event.job.to_string())];
+        let mut facts = Vec::new();
+        if let Source::Job(job) = event.source {
+            facts.push(("Job", job.to_string()));
+        }
         let plan = subject.plan.as_deref().zip(subject.plan_job.as_deref());
         facts.extend(plan.map(|(plan, number)| ("Plan", format!("{plan} (plan job {number})"))));
         facts.extend(subject.owner.clone().map(|owner| ("Owner", owner)));
@@ -95,6 +101,10 @@ fn what(subject: &Subject) -> String {
         (Some("upload"), _) => "Upload of a file".to_owned(),
         (Some("download"), _) => "Download of a file".to_owned(),
         (_, Some(task)) => format!("Task {task}"),
+        (Some("plan"), None) => match subject.plan.as_deref() {
+            Some(plan) => format!("Plan {plan}"),
+            None => "Plan".to_owned(),
+        },
         _ => "Job".to_owned(),
     }
 }

@@ -4,19 +4,20 @@
 //! state of the job is that of the event.
 
 use serde::Serialize;
-use store::{EventRow, JobRow, Store, StoreError};
+use store::{JobNumber, JobRow, PlanJobRow, Store, StoreError};
 
 use crate::defaults::DESCRIPTION_CHARS;
+use crate::happening::{Happening, Source};
 
 /// The job of an event, its owner and its nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Subject {
-    /// `task`, `deploy` (Puppet runs), `command`, `script`, …
+    /// `task`, `deploy` (Puppet runs), `command`, `script`, …; `plan` in events of plan jobs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) command: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) task: Option<String>,
-    /// The plan that started the job.
+    /// The plan of the plan job, or the plan that started the job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) plan: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,19 +54,44 @@ pub(crate) struct EndedCounts {
 // === impl Subject ===
 
 impl Subject {
-    /// Reads the job of an event; one that is not kept any more gives an empty subject.
-    pub(crate) async fn of(event: &EventRow, store: &Store) -> Result<Self, StoreError> {
-        let Some(job) = store.job(event.job).await? else {
+    /// Reads the job or plan job of an event; of one that is not kept any more little is known.
+    pub(crate) async fn of(event: &Happening, store: &Store) -> Result<Self, StoreError> {
+        match event.source {
+            Source::Job(job) => Self::of_job(job, event, store).await,
+            Source::PlanJob(number) => {
+                let plan_job = store.plan_job(number).await?;
+                Ok(Self::of_plan_job(number, plan_job))
+            }
+        }
+    }
+
+    async fn of_job(job: JobNumber, event: &Happening, store: &Store) -> Result<Self, StoreError> {
+        let Some(row) = store.job(job).await? else {
             return Ok(Self::default());
         };
-        let plan = store.plan_of_job(event.job).await?;
+        let plan = store.plan_of_job(job).await?;
         let ended = match event.certname {
             Some(_) => None,
             None => Some(EndedCounts::of(
-                &store.node_event_counts(event.job, event.id).await?,
+                &store.node_event_counts(job, event.id.number()).await?,
             )),
         };
-        Ok(Self::new(job, plan, ended))
+        Ok(Self::new(row, plan, ended))
+    }
+
+    fn of_plan_job(number: i64, row: Option<PlanJobRow>) -> Self {
+        let (plan, owner, environment) = match row {
+            Some(row) => (Some(row.plan), Some(row.owner), row.environment),
+            None => (None, None, String::new()),
+        };
+        Self {
+            command: Some("plan".to_owned()),
+            plan,
+            plan_job: Some(number.to_string()),
+            owner,
+            environment,
+            ..Self::default()
+        }
     }
 
     fn new(job: JobRow, plan: Option<(i64, String)>, ended: Option<EndedCounts>) -> Self {

@@ -1,16 +1,18 @@
 //! One webhook at work: [`Worker`] reads the log from where it was and tells event by event.
 //!
-//! The rules: events are told in their order; an event is behind us when the receiver took it or
-//! when it was tried for [`GIVE_UP`]; what is told twice after a crash has the same id.
+//! The rules: events of jobs are told in their order, and so are events of plan jobs, which have a log of their own;
+//! an event is behind us when the receiver took it or when it was tried for [`GIVE_UP`]; what is told twice after a
+//! crash has the same id.
 
 use jiff::Timestamp;
-use store::{EventRow, Store, StoreError, WebhookProgress, WebhookRow};
+use store::{Store, StoreError, WebhookProgress, WebhookRow};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::backoff;
 use crate::defaults::{BATCH, GIVE_UP, POLL, PROGRESS_EVENTS, STORE_PAUSE};
 use crate::deliver::{DeliveryError, Sender};
+use crate::happening::{Happening, HappeningId};
 use crate::message::Message;
 use crate::signature::Secret;
 use crate::subject::Subject;
@@ -62,6 +64,7 @@ impl Worker {
     ) -> Self {
         let progress = WebhookProgress {
             next_event: row.next_event,
+            next_plan_event: row.next_plan_event,
             failing_ms: row.failing_ms,
             last_error: row.last_error.clone(),
             ..WebhookProgress::default()
@@ -101,10 +104,8 @@ impl Worker {
 
     /// One batch; `false`: over.
     async fn turn(&mut self) -> Result<bool, StoreError> {
-        let events = self
-            .store
-            .all_events(self.progress.next_event, BATCH)
-            .await?;
+        let mut events = self.events_of_jobs().await?;
+        events.extend(self.events_of_plan_jobs().await?);
         if events.is_empty() {
             self.save().await?;
             self.pause(POLL).await;
@@ -120,7 +121,10 @@ impl Worker {
                 }
                 Told::Stopped => return Ok(false),
             }
-            self.progress.next_event = event.id + 1;
+            match event.id {
+                HappeningId::Job(number) => self.progress.next_event = number + 1,
+                HappeningId::Plan(number) => self.progress.next_plan_event = number + 1,
+            }
             self.unsaved = true;
             if self.progress.delivered >= PROGRESS_EVENTS {
                 self.save().await?;
@@ -129,8 +133,29 @@ impl Worker {
         Ok(true)
     }
 
+    async fn events_of_jobs(&self) -> Result<Vec<Happening>, StoreError> {
+        let from_id = self.progress.next_event;
+        let events = self.store.all_events(from_id, BATCH).await?;
+        Ok(events.into_iter().map(Happening::from).collect())
+    }
+
+    /// Questions and ends of plan jobs. Most of that log is neither, and is passed over without being read.
+    async fn events_of_plan_jobs(&mut self) -> Result<Vec<Happening>, StoreError> {
+        let from_id = self.progress.next_plan_event;
+        let last_id = self.store.last_plan_event_id().await?;
+        if last_id < from_id {
+            return Ok(Vec::new());
+        }
+        let events = self.store.told_plan_events(from_id, last_id, BATCH).await?;
+        if events.is_empty() {
+            self.progress.next_plan_event = last_id + 1;
+            self.unsaved = true;
+        }
+        Ok(events.into_iter().map(Happening::from).collect())
+    }
+
     /// Tells one event until it is taken or given up.
-    async fn tell(&mut self, event: &EventRow) -> Result<Told, StoreError> {
+    async fn tell(&mut self, event: &Happening) -> Result<Told, StoreError> {
         if !self.wants(event) {
             return Ok(Told::Taken);
         }
@@ -164,7 +189,7 @@ impl Worker {
         }
     }
 
-    fn wants(&self, event: &EventRow) -> bool {
+    fn wants(&self, event: &Happening) -> bool {
         self.events.is_empty() || self.events.contains(&event.kind)
     }
 

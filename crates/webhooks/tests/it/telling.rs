@@ -12,6 +12,7 @@ testkit::both!(
     events_are_told_in_order_and_signed,
     only_the_types_asked_for_are_told,
     events_name_the_task_its_owner_and_the_nodes,
+    questions_and_ends_of_plans_are_told_in_order_and_once,
     a_chat_gets_its_own_form_and_the_same_body_again,
     a_refused_event_comes_again_with_the_same_id_and_the_next_one_waits,
     what_was_not_taken_is_told_after_a_restart,
@@ -79,6 +80,45 @@ async fn events_name_the_task_its_owner_and_the_nodes() {
     });
     assert_eq!(over, told);
     world.webhooks.shutdown().await;
+}
+
+async fn questions_and_ends_of_plans_are_told_in_order_and_once() {
+    let (world, mut receiver) = (World::new().await, Receiver::start(&[]).await);
+    let before = world.plan("rollout").await;
+    world.happens_in_plan(before, "prompt", "Old?").await;
+    let (hook, _) = world
+        .hook(&receiver.url, &["prompt", "plan_finished", "plan_failed"])
+        .await;
+    let number = world.plan("rollout").await;
+    for round in 0..1_000 {
+        world
+            .happens_in_plan(number, "out_message", &format!("round {round}"))
+            .await;
+    }
+    world.happens_in_plan(number, "prompt", "Go on?").await;
+    let question = receiver.next().await;
+    let told = json!({
+        "event": question.json()["data"]["event"], "command": "plan", "plan": "rollout",
+        "plan_job": number.to_string(), "owner": "anna", "environment": "production",
+        "message": "Go on?", "details": {"x": 1},
+    });
+    assert_eq!(question.json()["type"], "prompt");
+    assert_eq!(question.json()["data"], told);
+    assert!(question.id.starts_with("plan_event_"), "{}", question.id);
+    // Another one comes while nothing runs, and nothing of before comes again.
+    let change = HookChange {
+        template: Some(Template::Slack),
+        ..HookChange::default()
+    };
+    world.webhooks.change(hook.id, change).await.unwrap();
+    world.webhooks.shutdown().await;
+    world.plan_ends(number).await;
+    let world = Box::pin(world.restarted()).await;
+    let over = receiver.next().await;
+    assert_ne!(over.id, question.id);
+    assert_eq!(over.json()["text"], "Plan rollout failed");
+    world.webhooks.shutdown().await;
+    assert!(receiver.is_quiet());
 }
 
 async fn a_chat_gets_its_own_form_and_the_same_body_again() {

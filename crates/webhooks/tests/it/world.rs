@@ -1,7 +1,7 @@
 //! A store and its webhooks, which can be restarted.
 
 use pki::seal::SealKey;
-use store::{NewEvent, NewJob, NewRun, Store, StoreConfig};
+use store::{NewEvent, NewJob, NewPlanEvent, NewPlanJob, NewRun, PlanOutcome, Store, StoreConfig};
 use tempfile::TempDir;
 use testkit::engine::Database;
 use webhooks::{Hook, NewHook, Template, Webhooks};
@@ -74,6 +74,37 @@ impl World {
             .unwrap();
     }
 
+    /// A plan job that runs; gives its number.
+    pub(crate) async fn plan(&self, plan: &str) -> i64 {
+        let new = NewPlanJob {
+            request_id: uuid::Uuid::new_v4().to_string(),
+            plan: plan.to_owned(),
+            environment: "production".to_owned(),
+            options: "{}".to_owned(),
+            userdata: "{}".to_owned(),
+            owner: "anna".to_owned(),
+            owner_id: String::new(),
+            created_ms: 1_000,
+        };
+        self.store.insert_plan_job(&new).await.unwrap()
+    }
+
+    pub(crate) async fn happens_in_plan(&self, number: i64, kind: &str, message: &str) {
+        let event = plan_event(kind, message);
+        assert!(self.store.insert_plan_event(number, &event).await.unwrap());
+    }
+
+    /// Ends a plan job as failed.
+    pub(crate) async fn plan_ends(&self, number: i64) {
+        let outcome = PlanOutcome {
+            state: "failure".to_owned(),
+            result: "{}".to_owned(),
+            event: plan_event("plan_failed", "it failed"),
+        };
+        let ended = self.store.finish_plan_job(number, &outcome).await;
+        assert!(ended.unwrap());
+    }
+
     /// A job of this task that is over, whose nodes ended with these events.
     pub(crate) async fn runs(&self, task: &str, kinds: &[&str]) {
         let event = |kind: &str, certname: Option<String>| NewEvent {
@@ -96,6 +127,15 @@ impl World {
             ..job(Some(task), events, runs)
         };
         self.store.insert_job(job).await.unwrap();
+    }
+}
+
+fn plan_event(kind: &str, message: &str) -> NewPlanEvent {
+    NewPlanEvent {
+        kind: kind.to_owned(),
+        at_ms: 1_000,
+        details: "{\"x\":1}".to_owned(),
+        message: message.to_owned(),
     }
 }
 

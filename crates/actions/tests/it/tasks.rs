@@ -168,7 +168,12 @@ async fn a_parameter_too_large_for_the_environment_says_so() {
     let task = json!({"task": "m", "input": input, "files": [file], "input_method": "both"});
     let result = run(&node, &task).await;
     assert_eq!(result.exitcode, 126);
-    assert!(result.stderr.unwrap().contains("Argument list too long"));
+    let stderr = result.stderr.unwrap();
+    assert!(
+        stderr.contains("larger than the system takes")
+            && stderr.contains("\"input_method\": \"stdin\""),
+        "{stderr}"
+    );
 }
 
 #[tokio::test]

@@ -556,3 +556,28 @@ fn sorted<T: Ord>(mut all: Vec<T>) -> Vec<T> {
     all.sort();
     all
 }
+
+#[tokio::test]
+async fn functions_in_ruby_that_plans_do_not_get_are_named_by_the_deployment() {
+    let service = Service::with(|_| ()).await;
+    let stdlib = service.world.module("stdlib");
+    let own = "Puppet::Functions.create_function(:merge) do\n  def merge(one)\n    one\n  end\nend\n";
+    stdlib
+        .write("lib/puppet/functions/merge.rb", own)
+        .write("lib/puppet/functions/site_own.rb", own)
+        .commit();
+    let line = "mod 'stdlib', git: 'DIR/stdlib', branch: 'production'";
+    service.world.puppetfile(line);
+    for action in [Action::Deploy { dry_run: true }, DEPLOY] {
+        let done = service.act("production", action).await;
+        let notes = done.outcome.unwrap().notes.join("\n");
+        assert!(
+            notes.ends_with(": merge (stdlib/lib/puppet/functions/merge.rb)"),
+            "{notes}"
+        );
+    }
+    std::fs::remove_file(stdlib.path.join("lib/puppet/functions/merge.rb")).unwrap();
+    stdlib.commit();
+    let done = service.act("production", DEPLOY).await;
+    assert_eq!(done.outcome.unwrap().notes, [""; 0]);
+}

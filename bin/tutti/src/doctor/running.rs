@@ -120,7 +120,7 @@ fn agents(agents: &AgentVersions) -> Vec<Finding> {
         0 => String::new(),
         count => format!(", and {count} stock pxp-agents, which have no live output"),
     };
-    let cause = format!("{current} agents of this version are connected{stock}");
+    let cause = format!("connected agents of this version: {current}{stock}");
     findings.push(Finding::ok(AGENTS, "fleet", cause));
     findings
 }
@@ -154,7 +154,7 @@ fn brokers(told: &ServerDiagnosis, config: &Config) -> Vec<Finding> {
         .collect();
     let connected = told.brokers.iter();
     findings.extend(connected.map(|it| {
-        let cause = format!("it is connected, with {} nodes", it.nodes);
+        let cause = format!("it is connected; its nodes: {}", it.nodes);
         Finding::ok(BROKERS, &it.uri, cause)
     }));
     findings

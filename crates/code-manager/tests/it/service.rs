@@ -561,7 +561,8 @@ fn sorted<T: Ord>(mut all: Vec<T>) -> Vec<T> {
 async fn functions_in_ruby_that_plans_do_not_get_are_named_by_the_deployment() {
     let service = Service::with(|_| ()).await;
     let stdlib = service.world.module("stdlib");
-    let own = "Puppet::Functions.create_function(:merge) do\n  def merge(one)\n    one\n  end\nend\n";
+    let own =
+        "Puppet::Functions.create_function(:merge) do\n  def merge(one)\n    one\n  end\nend\n";
     stdlib
         .write("lib/puppet/functions/merge.rb", own)
         .write("lib/puppet/functions/site_own.rb", own)

@@ -5,6 +5,7 @@ use testkit::typed_document::TypedStep;
 use crate::site::{DocumentedSite, document, require, types};
 
 const REVOKE: &str = "tutti ca revoke";
+const DOCTOR: &str = "doctor";
 const RESTART: &str = "systemctl restart tutti";
 /// What `tutti node list` prints without nodes.
 const NONE: &str = "No node is connected";
@@ -28,6 +29,12 @@ fn before(site: &DocumentedSite, step: &TypedStep) {
 fn after(site: &DocumentedSite, step: &TypedStep, printed: &str) {
     if types(step, "tutti task run") {
         assert!(printed.contains("1 of 1 nodes succeeded"), "{printed}");
+    }
+    if types(step, DOCTOR) {
+        assert!(printed.contains("no problems"), "{printed}");
+        if step.machine == "server" {
+            the_doctor_names_files_that_root_wrote(site);
+        }
     }
     if types(step, REVOKE) {
         assert!(printed.contains("revoked web1.example.com"), "{printed}");
@@ -53,6 +60,24 @@ fn after(site: &DocumentedSite, step: &TypedStep, printed: &str) {
     }
 }
 
+/// Files of the CA that root wrote are one line, and the command below it mends them.
+fn the_doctor_names_files_that_root_wrote(site: &DocumentedSite) {
+    let list = "/var/lib/tutti/ca/ca_crl.pem";
+    let written_by_root = format!("chown root:root {list} && chmod 640 {list}");
+    site.server.expect(&written_by_root).unwrap();
+    let (found, is_well) = site.try_on_server("tutti doctor");
+    assert!(!is_well && found.contains("\n1 problem, "), "{found}");
+    let mut lines = found
+        .lines()
+        .skip_while(|line| !line.starts_with("problem"));
+    let (problem, remedy) = (lines.next().unwrap(), lines.next().unwrap());
+    assert!(problem.contains(list), "{found}");
+    let remedy = remedy.trim().trim_start_matches("→ ");
+    site.server.expect(remedy).unwrap();
+    let (mended, is_well) = site.try_on_server("tutti doctor");
+    assert!(is_well, "{mended}");
+}
+
 #[test]
 fn getting_started_is_typed_as_root_and_works() {
     let Some(site) = DocumentedSite::boot() else {
@@ -62,6 +87,7 @@ fn getting_started_is_typed_as_root_and_works() {
     let awaited = [
         REVOKE,
         RESTART,
+        DOCTOR,
         "tutti task run",
         "tutti ca list",
         "tutti node list",

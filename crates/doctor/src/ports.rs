@@ -168,12 +168,15 @@ fn address(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, port))
 }
 
-/// Processes by the inodes of their sockets, as far as this user may look.
+/// Processes by the inodes of their sockets, as far as this user may look. Children that inherited a socket have it too,
+/// so the lowest process id counts, which is the one of the process that made it.
 fn holders(proc: &Path) -> HashMap<u64, Process> {
-    let mut holders = HashMap::new();
+    let mut holders: HashMap<u64, Process> = HashMap::new();
     let entries = std::fs::read_dir(proc).into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    for pid in pids.take(PROCESSES) {
+    let mut pids: Vec<u32> = pids.take(PROCESSES).collect();
+    pids.sort_unstable();
+    for pid in pids {
         let directory = proc.join(pid.to_string());
         let Ok(descriptors) = std::fs::read_dir(directory.join("fd")) else {
             continue;
@@ -194,7 +197,9 @@ fn holders(proc: &Path) -> HashMap<u64, Process> {
             pid,
             name: name.trim().to_owned(),
         };
-        holders.extend(inodes.into_iter().map(|inode| (inode, process.clone())));
+        for inode in inodes {
+            holders.entry(inode).or_insert_with(|| process.clone());
+        }
     }
     holders
 }

@@ -121,7 +121,7 @@ async fn a_running_server_is_asked_over_its_api_with_its_own_certificate() {
     let config = world.root().join("tutti.toml");
     let diagnosis = Diagnosis::of(&config).await;
     diagnosis.has_one("server", "ok", "it runs and answers");
-    diagnosis.has_one("agents", "ok", "1 agents of this version");
+    diagnosis.has_one("agents", "ok", "connected agents of this version: 1");
     diagnosis.has_one("brokers", "ok", "with 1 nodes");
     diagnosis.has_one("database", "ok", "whole, held by process");
     diagnosis.has_one("ports", "ok", "tutti listens there");

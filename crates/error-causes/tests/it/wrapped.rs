@@ -46,7 +46,7 @@ fn every_certificate_that_is_not_accepted_has_words_of_its_own() {
                 expected,
                 presented,
             },
-            "is for \"a.test\", \"b.test\" and not for c.test",
+            "is for a.test, b.test and not for c.test",
         ),
         (
             CertificateError::Other(OtherError(Arc::new(io::Error::other("words of a check")))),

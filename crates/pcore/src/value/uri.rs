@@ -191,7 +191,8 @@ impl Uri {
             let is_number = port.bytes().all(|digit| digit.is_ascii_digit());
             self.port = Some(port.parse().ok().filter(|_| is_number)?);
         }
-        if !host.is_empty() || self.scheme.as_deref() == Some("file") {
+        // Behind a scheme an empty host is one, so that it is printed again: Ruby's uri does so since 0.12.4.
+        if !host.is_empty() || self.scheme.is_some() {
             self.host = Some(host.to_owned());
         }
         Some(())

@@ -77,7 +77,7 @@ fn mistakes_are_named_with_their_place() {
     for (json, expected) in [
         (
             "",
-            "the metadata cannot be used: not JSON: the text ends where a value is needed (line 1, column 0)",
+            "the metadata cannot be used: not JSON: the text ends where a value is needed (line 1, column 1)",
         ),
         ("[]", "the metadata must be an object, not an array"),
         (

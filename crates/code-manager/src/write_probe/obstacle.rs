@@ -2,7 +2,7 @@
 //!
 //! The rule: path, cause and remedy are named, and the remedy is a command where there is one.
 
-use std::fs::{self, Metadata};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -39,11 +39,9 @@ impl WriteObstacle {
     }
 
     fn explain(wanted: &Path, at: &Path, error: &io::Error, own: &OwnProcess) -> Self {
-        let metadata = fs::metadata(at);
-        let is_directory = metadata.as_ref().is_ok_and(Metadata::is_dir);
-        if metadata.is_ok() && !is_directory {
+        if let Some(file) = file_in_the_way(at) {
             let cause = "is a file and must be a directory".to_owned();
-            return Self::of(at, cause, "move it away".to_owned());
+            return Self::of(file, cause, "move it away".to_owned());
         }
         match errno_of(error) {
             Some(Errno::ROFS) => Self::read_only(wanted, at, own),
@@ -224,6 +222,14 @@ fn unit_of(cgroup: &str) -> Option<String> {
     Some(last.strip_suffix(".service")?.to_owned())
 }
 
+/// The file that stands where a directory of this path must be.
+fn file_in_the_way(at: &Path) -> Option<&Path> {
+    let mut ancestors = at.ancestors();
+    let nearest = ancestors.find_map(|path| Some((path, fs::metadata(path).ok()?)));
+    let (path, metadata) = nearest?;
+    (!metadata.is_dir()).then_some(path)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,13 +257,15 @@ mod tests {
         assert!(told(Errno::IO, &wanted, at).starts_with(&format!("{shown}: Input/output error")));
         let file = at.join("file");
         fs::write(&file, "").unwrap();
-        assert_eq!(
-            told(Errno::NOTDIR, &file, &file),
-            format!(
-                "{}: is a file and must be a directory; move it away",
-                file.display()
-            )
-        );
+        for below in [file.clone(), file.join("content")] {
+            assert_eq!(
+                told(Errno::NOTDIR, &below, &below),
+                format!(
+                    "{}: is a file and must be a directory; move it away",
+                    file.display()
+                )
+            );
+        }
     }
 
     #[test]

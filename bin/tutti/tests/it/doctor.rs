@@ -122,7 +122,7 @@ async fn a_running_server_is_asked_over_its_api_with_its_own_certificate() {
     let diagnosis = Diagnosis::of(&config).await;
     diagnosis.has_one("server", "ok", "it runs and answers");
     diagnosis.has_one("agents", "ok", "connected agents of this version: 1");
-    diagnosis.has_one("brokers", "ok", "with 1 nodes");
+    diagnosis.has_one("brokers", "ok", "its nodes: 1");
     diagnosis.has_one("database", "ok", "whole, held by process");
     diagnosis.has_one("ports", "ok", "tutti listens there");
     diagnosis.has_one("code", "ok", "production");

@@ -116,6 +116,10 @@ fn merged(value: Value) -> Eval<Hash> {
             if are_pairs {
                 return pairs_to_hash(&elements);
             }
+            // Ruby's `Hash[…]` of one hash is that hash.
+            if let [Value::Hash(only)] = &elements[..] {
+                return Ok(Hash::clone(only));
+            }
             if elements.len() % 2 != 0 {
                 return raise("odd number of arguments for Hash");
             }

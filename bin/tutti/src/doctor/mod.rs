@@ -1,6 +1,6 @@
 //! `tutti doctor`: looks at the installation of a server and says what to do. Main function: [`run`].
 //!
-//! The invariant: nothing is changed, whether the server runs or not, and whoever asks; what cannot be looked at is a
+//! The invariant: nothing is changed, whether the server runs or not, and for every user; what cannot be looked at is a
 //! finding, and so is a configuration that cannot be read.
 
 mod certificate_files;

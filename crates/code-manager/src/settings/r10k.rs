@@ -49,7 +49,7 @@ pub enum R10kError {
         /// What, and what to write instead.
         what: String,
     },
-    /// Keys that nobody knows, or that change the result and are not done here.
+    /// Keys that are unknown, or that change the result and are not supported here.
     #[error("{}", joined(.0))]
     Unsupported(Vec<UnsupportedSetting>),
 }

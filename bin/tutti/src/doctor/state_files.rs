@@ -72,6 +72,7 @@ fn own_files(config: &Config) -> Vec<Expected> {
         data.write("").required(),
         data.read("seal.key").for_owner_alone(),
         data.write("history"),
+        data.write("clock.json"),
         data.read("admin-password").secret(),
         data.write("blobs"),
         data.write("modules"),

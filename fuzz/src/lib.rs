@@ -1,26 +1,26 @@
 //! The entry functions that the fuzz targets share with the crates' property tests.
 
-#[path = "../../crates/evaluator/tests/it/entry.rs"]
+#[path = "../../crates/language/evaluator/tests/it/entry.rs"]
 mod evaluator_entry;
-#[path = "../../crates/eyaml/tests/it/entry.rs"]
+#[path = "../../crates/language/eyaml/tests/it/entry.rs"]
 mod eyaml_entry;
-#[path = "../../crates/hiera/tests/it/entry.rs"]
+#[path = "../../crates/language/hiera/tests/it/entry.rs"]
 mod hiera_entry;
-#[path = "../../crates/hocon/tests/it/entry.rs"]
+#[path = "../../crates/base/hocon/tests/it/entry.rs"]
 mod hocon_entry;
-#[path = "../../crates/pcore/tests/it/entry.rs"]
+#[path = "../../crates/language/pcore/tests/it/entry.rs"]
 mod pcore_entry;
-#[path = "../../crates/pcp/tests/it/entry.rs"]
+#[path = "../../crates/wire/pcp/tests/it/entry.rs"]
 mod pcp_entry;
-#[path = "../../crates/psych/tests/it/entry.rs"]
+#[path = "../../crates/language/psych/tests/it/entry.rs"]
 mod psych_entry;
-#[path = "../../crates/pxp/tests/it/entry.rs"]
+#[path = "../../crates/wire/pxp/tests/it/entry.rs"]
 mod pxp_entry;
-#[path = "../../crates/ruby-regex/tests/it/entry.rs"]
+#[path = "../../crates/language/ruby-regex/tests/it/entry.rs"]
 mod ruby_regex_entry;
-#[path = "../../crates/syntax/tests/it/entry.rs"]
+#[path = "../../crates/language/syntax/tests/it/entry.rs"]
 mod syntax_entry;
-#[path = "../../crates/ws/tests/it/entry.rs"]
+#[path = "../../crates/base/ws/tests/it/entry.rs"]
 mod ws_entry;
 
 /// WebSocket frames, as both roles.

@@ -1,172 +1,129 @@
 //! Which crate may use which. Main function: [`run`].
 //!
-//! The rule: a crate uses the floors below its own, and on its own floor only what [`SIDEWAYS`]
-//! lists. Dependencies of tests may also use the testkit.
+//! The rule: the folder of a crate is its area, and a crate uses its own area and those that
+//! [`Area::uses`] names. Cargo itself refuses cycles within an area. Dependencies of tests may
+//! also use the testkit.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use anyhow::{Context as _, Result, bail};
-use cargo_metadata::{DependencyKind, MetadataCommand};
+use cargo_metadata::camino::Utf8Path;
+use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
 
 use crate::run;
 
-const FLOORS: &[(u8, &[&str])] = &[
-    (
-        0,
-        &[
-            "admission",
-            "error-causes",
-            "file-access",
-            "decode-errors",
-            "doctor",
-            "eyaml",
-            "hocon",
-            "https",
-            "optional-feature",
-            "pki",
-            "psych",
-            "puppetfile",
-            "ruby-regex",
-            "suggest",
-            "telemetry",
-            "ws",
-        ],
-    ),
-    (1, &["api-types", "pcp", "pxp"]),
-    (
-        2,
-        &["evaluator", "hiera", "lookup", "pcore", "stdlib", "syntax"],
-    ),
-    (
-        3,
-        &[
-            "access",
-            "access-directory",
-            "actions",
-            "agent",
-            "audit",
-            "broker",
-            "classifier",
-            "code-manager",
-            "deploy",
-            "fabric",
-            "inventory",
-            "jobs",
-            "plan-language",
-            "plans",
-            "schedules",
-            "ssh",
-            "store",
-            "webhooks",
-        ],
-    ),
-    (4, &["api", "cli", "puppet-api"]),
-    (5, &["tutti", "tutti-agent"]),
-    (6, &["testkit", "xtask"]),
-    (7, &["conformance", "oracles"]),
-];
+/// An area of the workspace: the crates of one folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Area {
+    Base,
+    Language,
+    Wire,
+    Code,
+    Node,
+    Service,
+    Faces,
+    Programs,
+    Tests,
+}
 
-/// Edges inside one floor: (user, used).
-const SIDEWAYS: &[(&str, &str)] = &[
-    ("doctor", "pki"),
-    ("https", "admission"),
-    ("https", "pki"),
-    ("pki", "file-access"),
-    ("pxp", "pcp"),
-    ("evaluator", "pcore"),
-    ("evaluator", "syntax"),
-    ("hiera", "pcore"),
-    ("lookup", "evaluator"),
-    ("lookup", "hiera"),
-    ("lookup", "pcore"),
-    ("pcore", "syntax"),
-    ("stdlib", "evaluator"),
-    ("stdlib", "pcore"),
-    ("api", "puppet-api"),
-    ("access", "store"),
-    ("access-directory", "access"),
-    ("access-directory", "store"),
-    ("agent", "actions"),
-    ("audit", "store"),
-    ("broker", "fabric"),
-    ("inventory", "store"),
-    ("classifier", "store"),
-    ("code-manager", "deploy"),
-    ("code-manager", "store"),
-    ("jobs", "classifier"),
-    ("jobs", "deploy"),
-    ("jobs", "fabric"),
-    ("jobs", "inventory"),
-    ("jobs", "store"),
-    ("plan-language", "deploy"),
-    ("plan-language", "fabric"),
-    ("plan-language", "jobs"),
-    ("plan-language", "plans"),
-    ("plan-language", "store"),
-    ("plans", "deploy"),
-    ("plans", "fabric"),
-    ("plans", "jobs"),
-    ("plans", "store"),
-    ("ssh", "deploy"),
-    ("ssh", "fabric"),
-    ("ssh", "store"),
-    ("webhooks", "store"),
-    ("schedules", "store"),
-];
+impl Area {
+    /// The area of the crate whose manifest is at `manifest`, relative to the workspace.
+    fn of(manifest: &Utf8Path) -> Option<Self> {
+        let mut folders = manifest.components().map(|component| component.as_str());
+        Some(match (folders.next()?, folders.next()?) {
+            ("crates", "base") => Self::Base,
+            ("crates", "language") => Self::Language,
+            ("crates", "wire") => Self::Wire,
+            ("crates", "code") => Self::Code,
+            ("crates", "node") => Self::Node,
+            ("crates", "service") => Self::Service,
+            ("crates", "faces") => Self::Faces,
+            ("bin", _) => Self::Programs,
+            ("tests" | "xtask", _) => Self::Tests,
+            _ => return None,
+        })
+    }
 
-/// Fails on the first look at any edge that the house does not have.
+    /// The other areas that this one may use. ARCHITECTURE.md draws them.
+    const fn uses(self) -> &'static [Self] {
+        use Area::{Base, Code, Faces, Language, Node, Service, Wire};
+        match self {
+            Base => &[],
+            Language | Wire => &[Base],
+            Code => &[Base, Language, Wire],
+            Node => &[Base, Wire],
+            Service => &[Base, Language, Wire, Code],
+            Faces => &[Base, Language, Wire, Code, Service],
+            Self::Programs => &[Base, Language, Wire, Code, Node, Service, Faces],
+            Self::Tests => &[Base, Language, Wire, Code, Service],
+        }
+    }
+}
+
+/// Fails with the list of all dependencies that cross areas in a forbidden direction.
 pub(crate) fn run() -> Result<()> {
     let metadata = MetadataCommand::new()
         .manifest_path(run::root().join("Cargo.toml"))
         .no_deps()
         .exec()
         .context("cannot read the workspace's metadata")?;
-    let floors = floor_of();
-    let mut faults = Vec::new();
-    for package in &metadata.packages {
-        let user = package.name.as_str();
-        let Some(&floor) = floors.get(user) else {
-            faults.push(format!(
-                "{user} stands on no floor: add it to xtask/src/layers.rs"
-            ));
-            continue;
-        };
-        for dependency in &package.dependencies {
-            let used = dependency.name.as_str();
-            let Some(&below) = floors.get(used) else {
-                continue;
-            };
-            let in_tests = dependency.kind == DependencyKind::Development;
-            if !allowed((user, floor), (used, below), in_tests) {
-                faults.push(format!(
-                    "{user} (floor {floor}) uses {used} (floor {below})"
-                ));
-            }
-        }
-    }
+    let faults = faults(&metadata)?;
     if !faults.is_empty() {
         bail!(
-            "edges that the house does not have:\n  {}",
+            "forbidden dependencies between areas:\n  {}",
             faults.join("\n  ")
         );
     }
     println!(
-        "layers: {} crates, every edge runs down",
+        "layers: {} crates, every dependency between areas is allowed",
         metadata.packages.len()
     );
     Ok(())
 }
 
-fn allowed(user: (&str, u8), used: (&str, u8), in_tests: bool) -> bool {
-    used.1 < user.1
-        || SIDEWAYS.contains(&(user.0, used.0))
-        || (in_tests && used.0 == "testkit")
-        || (user.0 == "xtask" && used.0 == "testkit")
+fn faults(metadata: &Metadata) -> Result<Vec<String>> {
+    let areas = areas(metadata)?;
+    let mut faults = BTreeSet::new();
+    let mut needed = BTreeSet::new();
+    for package in &metadata.packages {
+        let user = areas[package.name.as_str()];
+        for dependency in &package.dependencies {
+            let Some(&used) = areas.get(dependency.name.as_str()) else {
+                continue;
+            };
+            let of_tests = dependency.kind == DependencyKind::Development && used == Area::Tests;
+            needed.insert((user, used));
+            if used != user && !user.uses().contains(&used) && !of_tests {
+                faults.insert(format!(
+                    "{} ({user:?}) uses {} ({used:?})",
+                    package.name, dependency.name
+                ));
+            }
+        }
+    }
+    for user in areas.values() {
+        for used in user.uses() {
+            if !needed.contains(&(*user, *used)) {
+                faults.insert(format!(
+                    "{user:?} may use {used:?} and does not: strike it from xtask/src/layers.rs"
+                ));
+            }
+        }
+    }
+    Ok(faults.into_iter().collect())
 }
 
-fn floor_of() -> HashMap<&'static str, u8> {
-    FLOORS
-        .iter()
-        .flat_map(|(floor, names)| names.iter().map(|name| (*name, *floor)))
-        .collect()
+/// The area of each crate, by the crate's name.
+fn areas(metadata: &Metadata) -> Result<HashMap<&str, Area>> {
+    let mut areas = HashMap::new();
+    for package in &metadata.packages {
+        let manifest = package.manifest_path.as_path();
+        let relative = manifest
+            .strip_prefix(&metadata.workspace_root)
+            .unwrap_or(manifest);
+        let area = Area::of(relative)
+            .with_context(|| format!("{relative} is in no area: see xtask/src/layers.rs"))?;
+        areas.insert(package.name.as_str(), area);
+    }
+    Ok(areas)
 }

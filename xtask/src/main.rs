@@ -33,7 +33,7 @@ enum Command {
     Soak(soak::Options),
     /// Install Ruby, Puppet 7 and Puppet 8, which `cargo test -p oracles` compares with
     Oracles,
-    /// Check that crates use only the floors below them
+    /// Check that crates use only the areas that their own may use
     Layers,
     /// Check licences, bans, sources and, where that is possible, advisories of the dependencies
     Deny,

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use ::code_manager::file_sync::{FileSync, FileSyncSettings};
 use ::code_manager::gate::Gate;
+use ::code_manager::incoming_webhooks::Secret;
 use ::code_manager::puppetserver::Puppetserver;
-use ::code_manager::push::Secret;
 use ::code_manager::service::{After, InUse, Observer, Others, Worker};
 use ::code_manager::versioned_code::CodeId;
 use ::code_manager::{

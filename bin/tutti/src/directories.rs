@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use access_directory::{FixedDirectory, LdapSecrets, Oidc, OidcConfig, OidcSecrets, Recheck};
 use anyhow::{Context as _, Result};
 use api_types::rbac::LdapSettings;
+use external_directories::{FixedDirectory, LdapSecrets, Oidc, OidcConfig, OidcSecrets, Recheck};
 use optional_feature::{Feature, FeatureStatus};
 use pki::seal::SealKey;
 use secrecy::SecretString;
@@ -76,7 +76,7 @@ fn yes() -> bool {
 impl Default for Directories {
     fn default() -> Self {
         Self {
-            recheck_s: access_directory::defaults::RECHECK.as_secs(),
+            recheck_s: external_directories::defaults::RECHECK.as_secs(),
             ldap: Vec::new(),
             oidc: None,
         }
@@ -143,7 +143,7 @@ pub(crate) async fn open(config: &Config, store: Store) -> Result<OpenDirectorie
         oidc = Some(provider);
         features.push(status);
     }
-    let directories = access_directory::Directories::open(store, seal, fixed).await;
+    let directories = external_directories::Directories::open(store, seal, fixed).await;
     let directories = directories.context("cannot use the LDAP directories")?;
     Ok(OpenDirectories {
         elsewhere: api::Elsewhere { directories, oidc },
@@ -154,7 +154,7 @@ pub(crate) async fn open(config: &Config, store: Store) -> Result<OpenDirectorie
 /// Asks the directories again about users with good tokens.
 pub(crate) fn recheck(
     config: &Config,
-    access: &access::Access,
+    access: &rbac::Access,
     elsewhere: &api::Elsewhere,
 ) -> Recheck {
     let interval = Duration::from_secs(config.directories.recheck_s);

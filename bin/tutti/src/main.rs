@@ -3,7 +3,6 @@
 //! The rule: this file only picks what to run; a start that cannot work ends with exit code 64 and a
 //! message that says what to change.
 
-mod access;
 mod audit;
 mod broker;
 mod ca;
@@ -22,6 +21,7 @@ mod older_history;
 mod plans;
 mod privileged_names;
 mod quickstart;
+mod rbac;
 mod reset_admin_password;
 mod schedules;
 mod server;

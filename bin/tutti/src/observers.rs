@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use ::code_manager::incoming_webhooks::{Host, TYPES};
 use ::code_manager::post_hook::PostHook;
 use ::code_manager::postrun::Postrun;
-use ::code_manager::push::{Host, TYPES};
 use ::code_manager::service::Observer;
 use ::code_manager::statuses::{StatusSettings, Statuses};
 use ::code_manager::{HookAddress, Settings};

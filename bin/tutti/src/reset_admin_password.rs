@@ -4,10 +4,10 @@
 
 use std::path::PathBuf;
 
-use access::{ADMIN_ID, Access};
 use anyhow::{Context as _, Result, bail, ensure};
 use cli::local_server::password_in;
 use cli::say;
+use rbac::{ADMIN_ID, Access};
 use secrecy::{ExposeSecret as _, SecretString};
 use store::Store;
 
@@ -39,7 +39,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     );
     let password = match &options.password_file {
         Some(path) => password_in(path)?,
-        None => access::random_password(),
+        None => rbac::random_password(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use broker::{Broker, BrokerHandle};
-use deploy::{Blobs, Code, EnvironmentDir};
+use environments::{Blobs, Code, EnvironmentDir};
 use fabric::Fabric;
 use jobs::{BootClock, Jobs, JobsConfig};
 use optional_feature::FeatureStatus;
@@ -145,9 +145,9 @@ struct Engines {
     jobs: Jobs,
     plans: plans::Plans,
     inventory: inventory::Inventory,
-    access: access::Access,
+    access: rbac::Access,
     elsewhere: api::Elsewhere,
-    recheck: access_directory::Recheck,
+    recheck: external_directories::Recheck,
     audit: audit::Audit,
     clock: api::Clockwork,
     classifier: classifier::Classifier,
@@ -179,10 +179,10 @@ impl Engines {
         let elsewhere = directories.elsewhere;
         let mut features = directories.features;
         features.extend(inventory.feature());
-        let access = access::Access::open_with(
+        let access = rbac::Access::open_with(
             store.clone(),
             &config.data_dir,
-            crate::access::settings(config, &elsewhere),
+            crate::rbac::settings(config, &elsewhere),
         );
         let access = Box::pin(access).await?;
         access.bind_groups(&elsewhere.origins()).await?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use ::ssh::{Connections, HostKeyCheck, HostKeys, SshConfig, SshRunner};
 use anyhow::{Context as _, Result};
-use deploy::Blobs;
+use environments::Blobs;
 use fabric::Fabric;
 use pki::seal::SealKey;
 use serde::Deserialize;

@@ -7,10 +7,9 @@ mod rights;
 use std::sync::Arc;
 
 use ::plans::{OverJobs, Plans, PlansConfig};
-use access::Access;
 use anyhow::{Context as _, Result};
 use classifier::Classifier;
-use deploy::{Blobs, Code};
+use environments::{Blobs, Code};
 use evaluator::defaults::SHARED_BYTES_MAX;
 use evaluator::{Parsed, SharedBytes};
 use fabric::Fabric;
@@ -18,6 +17,7 @@ use inventory::Inventory;
 use jobs::{Fleet, Jobs};
 use pki::seal::SealKey;
 use plan_language::{PuppetPlans, World};
+use rbac::Access;
 use store::Store;
 
 use self::nodes::PlanNodes;

@@ -5,7 +5,6 @@
 
 use std::fmt;
 
-use access::{Access, Permission};
 use async_trait::async_trait;
 use classifier::Classifier;
 use fabric::Fabric;
@@ -13,6 +12,7 @@ use inventory::{Inventory, Query};
 use jobs::{Fleet, Resolve as _};
 use pcp::Certname;
 use plan_language::{Nodes, NodesError, PlanOwner};
+use rbac::{Access, Permission};
 use serde_json::Value;
 
 use super::owner::identity;

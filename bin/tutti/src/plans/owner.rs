@@ -3,7 +3,7 @@
 //! The rule: an owner who is revoked, deleted or gone from the directory has no rights, as for
 //! scheduled jobs.
 
-use access::{Access, Identity, ManageError};
+use rbac::{Access, Identity, ManageError};
 use store::StoreError;
 
 /// Reason for which the user who owns a plan has no rights any more.

@@ -7,11 +7,11 @@
 use std::collections::BTreeSet;
 
 use ::plans::{Actor, Effects, NotKnown, NotStarted, Order, Outcome, OverJobs};
-use access::{Access, CodeReach, Denied, Identity, Permission, TaskRight, TaskScope};
 use api_types::kinds;
 use async_trait::async_trait;
 use jobs::{Jobs, Scope, TaskRequest};
 use pcp::Certname;
+use rbac::{Access, CodeReach, Denied, Identity, Permission, TaskRight, TaskScope};
 use serde_json::{Value, json};
 use store::{JobNumber, PlanMark};
 

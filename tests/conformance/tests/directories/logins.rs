@@ -1,7 +1,7 @@
 //! Who gets in, and with which groups.
 
-use access::LoginError;
-use access_directory::LdapError;
+use external_directories::LdapError;
+use rbac::LoginError;
 use serde_json::json;
 
 use crate::world::{World, secret, server, settings, slapd};

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use access::{Access, GroupSpec, Identity, LoginError, Settings, TokenRequest};
-use access_directory::{Directories, FixedDirectory, LdapServer};
 use api_types::rbac::LdapSettings;
+use external_directories::{Directories, FixedDirectory, LdapServer};
 use pki::seal::SealKey;
+use rbac::{Access, GroupSpec, Identity, LoginError, Settings, TokenRequest};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 use store::{Store, StoreConfig};

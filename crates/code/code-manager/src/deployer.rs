@@ -1,0 +1,428 @@
+//! One deployment, from the branch to the switch. Main type: [`Deployer`].
+//!
+//! Resolve, fetch what is missing, build beside, look at it, write it to the disk, switch. The rule that
+//! must hold: until the switch, which is one rename, the live version is as it was; whatever fails before
+//! it leaves nothing but content that the next deployment finds.
+
+mod changed;
+mod control;
+mod gone;
+mod modules;
+mod named;
+mod replaced;
+mod restore;
+mod room;
+mod verified;
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use environments::EnvironmentName;
+use puppetfile::Puppetfile;
+use tokio::sync::OnceCell;
+
+use crate::archive::Archives;
+use crate::content::{Content, ContentError, Manifest, TreePath, failed};
+use crate::error::{DeployError, OpenError, SourcesError};
+use crate::file_sync;
+use crate::git::{Git, Mirrors};
+use crate::hold::{Hold, Holder};
+use crate::lock::{LOCK_FILE, Lock, Origin};
+use crate::r10k_deploy::{self, R10K_FILE};
+use crate::resolve::{Fixed, Round, Wish};
+use crate::settings::{R10kFile, Settings};
+use crate::source::{Environments, Found, SourceKind, defined};
+use crate::svn::Svn;
+use crate::trees::{CONTROL, Tree, Trees, Wanted};
+use crate::types::generate;
+use crate::verify::verify_environment;
+use crate::version::{GENERATED_FILE, Layout, Part, Signature, Switched, Versions, write_list};
+use crate::write_probe::{ProbeScope, WriteProbe};
+
+pub(crate) use modules::is_name_of;
+pub use restore::Restored;
+pub(crate) use verified::note as healed_note;
+
+/// Makes versions of environments and switches to them. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Deployer {
+    shared: Arc<Shared>,
+    /// Where its settings are, if they are looked at again.
+    file: Option<Arc<R10kFile>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    settings: Settings,
+    mirrors: Mirrors,
+    archives: Archives,
+    svn: Svn,
+    trees: Trees,
+    versions: Versions,
+    /// Those that were read, by what they are of and their names: a commit's file never changes.
+    puppetfiles: Mutex<HashMap<(String, String), Read>>,
+    /// Versions whose files were compared with their hashes, or were built, by this process.
+    verified: Arc<Mutex<HashSet<(EnvironmentName, Signature)>>>,
+}
+
+/// A Puppetfile; `None`: the branch has none. Environments of one commit share it.
+type Read = Arc<OnceCell<Option<Arc<Puppetfile>>>>;
+
+/// A version that is ready.
+#[derive(Clone, Debug)]
+pub struct Built {
+    /// Of what.
+    pub environment: EnvironmentName,
+    /// Its name.
+    pub signature: Signature,
+    /// What it is made of.
+    pub lock: Lock,
+    /// Whether it was there before.
+    pub was_there: bool,
+    /// Its files that were damaged and were put right, if it was there.
+    pub healed: Vec<String>,
+    /// Directories of the control repository that are not in it.
+    pub given_way: Vec<String>,
+    /// What is not in it, for people: what a list names in the Puppetfile's place, and, when they are taken in,
+    /// parts of modules' archives.
+    pub notes: Vec<String>,
+}
+
+// === impl Deployer ===
+
+impl Deployer {
+    /// Opens the directories; what an interrupted deployment left behind is removed. Waits until no other
+    /// process deploys there.
+    pub fn open(settings: Settings, git: Git) -> Result<Self, OpenError> {
+        Self::open_telling(settings, git, |holder| {
+            tracing::info!(pid = holder.pid, "another process deploys; waiting for it");
+        })
+    }
+
+    /// The same; `waiting` is called once, if another process deploys there.
+    pub fn open_telling(
+        settings: Settings,
+        git: Git,
+        waiting: impl FnOnce(&Holder),
+    ) -> Result<Self, OpenError> {
+        let directory = &settings.directory;
+        let hold = Hold::take(directory, waiting)?;
+        let content = Content::open(directory.join("content"))?;
+        let versions = directory.join("versions");
+        let versions = Versions::open(content, &versions, &settings.environments)?;
+        let svn = Svn::new(hold.clone());
+        let mirrors = Mirrors::new(directory.join("repositories"), git, hold);
+        let archives = Archives::new(&settings, versions.content().clone());
+        let trees = Trees::new(&mirrors, &archives, &svn, versions.content(), &settings);
+        Ok(Self {
+            shared: Arc::new(Shared {
+                settings,
+                mirrors,
+                archives,
+                svn,
+                trees,
+                versions,
+                puppetfiles: Mutex::default(),
+                verified: Arc::default(),
+            }),
+            file: None,
+        })
+    }
+
+    /// The probe of the directories that this deployer writes to.
+    pub fn probe(&self) -> WriteProbe {
+        WriteProbe::of(&self.shared.settings)
+    }
+
+    /// Fails with what keeps a deployment of the environment from going live, as far as the directories go.
+    pub async fn probe_writing(
+        &self,
+        environment: &EnvironmentName,
+        scope: ProbeScope,
+    ) -> Result<(), DeployError> {
+        let (probe, environment) = (self.probe(), environment.clone());
+        blocking(move || {
+            let obstacles = probe.obstacles_of(&environment, scope);
+            match obstacles.is_empty() {
+                true => Ok(()),
+                false => Err(DeployError::Unwritable(obstacles)),
+            }
+        })
+        .await
+    }
+
+    /// How many environments are to be worked on at once.
+    pub fn at_once(&self) -> usize {
+        self.shared.settings.at_once
+    }
+
+    /// Begins a look at all sources.
+    pub fn round(&self) -> Round {
+        let shared = &self.shared;
+        Round::new(
+            shared.mirrors.clone(),
+            shared.archives.clone(),
+            shared.svn.clone(),
+        )
+    }
+
+    /// The environments that the sources have. One source that cannot be asked fails all: else its
+    /// environments would look deleted.
+    pub async fn environments(&self, round: &Round) -> Result<Environments, SourcesError> {
+        let mut environments = Environments::default();
+        for source in &self.shared.settings.sources {
+            let failed = |error| SourcesError {
+                source_name: source.name.clone(),
+                error: Arc::new(error),
+            };
+            if source.kind == SourceKind::Git {
+                let refs = round.refs(&source.remote).await.map_err(failed)?;
+                let dropped = round.dropped(source, &refs).await.map_err(failed)?;
+                let added = environments.add(source, &refs, &dropped);
+                added.map_err(|error| failed(error.into()))?;
+            } else if let Some(remote) = source.svn() {
+                let branches = Box::pin(round.svn_branches(&remote)).await;
+                let added = environments.add_svn(source, branches.map_err(failed)?);
+                added.map_err(|error| failed(error.into()))?;
+            } else {
+                let listed = Box::pin(defined::read(source)).await;
+                let listed = listed.map_err(|error| failed(error.into()))?;
+                environments.add_defined(source, listed);
+            }
+        }
+        Ok(environments)
+    }
+
+    /// The environments that a branch is, of the sources with this prefix, or of all. Those of lists have no
+    /// branch.
+    pub fn environments_of(&self, branch: &str, prefix: Option<&str>) -> Vec<EnvironmentName> {
+        let sources = self.shared.settings.sources.iter();
+        let sources = sources.filter(|source| source.kind == SourceKind::Git);
+        let fitting = sources.filter(|source| {
+            prefix.is_none_or(|prefix| source.prefix.as_deref().unwrap_or_default() == prefix)
+        });
+        let mut names: Vec<_> = fitting
+            .filter_map(|source| source.environment(branch))
+            .collect();
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// Makes the version that a branch asks for now, beside the live one.
+    pub async fn build(&self, found: &Found, round: &Round) -> Result<Built, DeployError> {
+        let fixed = Box::pin(round.fixed(found)).await?;
+        let (file, notes) = Box::pin(self.file(found, &fixed)).await?;
+        let settings = &self.shared.settings;
+        let live = self.shared.versions.live(&found.environment);
+        let live = live.and_then(|live| self.shared.versions.lock(&found.environment, &live));
+        let wish = Wish {
+            found,
+            fixed: &fixed,
+            file: &file,
+            settings,
+            live: live.as_ref(),
+        };
+        let lock = round.lock(wish).await?;
+        Box::pin(self.build_of(&fixed, lock, &file, notes)).await
+    }
+
+    /// Makes the version of a lock, unless it is there.
+    async fn build_of(
+        &self,
+        fixed: &Fixed,
+        lock: Lock,
+        file: &Puppetfile,
+        notes: Vec<String>,
+    ) -> Result<Built, DeployError> {
+        let environment: EnvironmentName =
+            lock.environment.parse().map_err(|_| DeployError::Broken)?;
+        let signature = lock.signature();
+        let mut built = Built {
+            environment: environment.clone(),
+            signature,
+            lock,
+            was_there: true,
+            healed: Vec::new(),
+            given_way: Vec::new(),
+            notes,
+        };
+        if self.shared.versions.has(&environment, &built.signature) {
+            Box::pin(self.verify_once(fixed, &mut built, file)).await?;
+            return Ok(built);
+        }
+        built.was_there = false;
+        let (layout, notes) = self.layout(fixed, &built.lock, file).await?;
+        built.notes.extend(notes);
+        built.given_way = layout.given_way().to_vec();
+        let (versions, made) = (self.shared.versions.clone(), built.clone());
+        let more = self.generate_types(&environment, &built.lock);
+        blocking(move || {
+            versions.build_with(&environment, &made.signature, &layout, more)?;
+            Ok(())
+        })
+        .await?;
+        self.note_verified(&built.environment, &built.signature);
+        Ok(built)
+    }
+
+    /// Makes the types of a version in its directory, if its lock says that it has some.
+    fn generate_types(
+        &self,
+        environment: &EnvironmentName,
+        lock: &Lock,
+    ) -> impl FnOnce(&Path) -> Result<(), DeployError> + Send + 'static {
+        let types = self.shared.settings.generate_types.clone();
+        let types = types.filter(|_| lock.generated_types);
+        let (environment, runtime) = (environment.clone(), tokio::runtime::Handle::current());
+        move |root| match &types {
+            Some(types) => {
+                runtime.block_on(generate(types, &environment, root))?;
+                Ok(write_list(root)?)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Makes a version live.
+    pub async fn switch(
+        &self,
+        environment: &EnvironmentName,
+        signature: &Signature,
+    ) -> Result<Switched, DeployError> {
+        let versions = self.shared.versions.clone();
+        let (environment, signature) = (environment.clone(), signature.clone());
+        blocking(move || Ok(versions.switch(&environment, &signature)?)).await
+    }
+
+    /// Makes a version of one environment one of another, too.
+    pub async fn copy(
+        &self,
+        from: &EnvironmentName,
+        signature: &Signature,
+        to: &EnvironmentName,
+    ) -> Result<(), DeployError> {
+        let versions = self.shared.versions.clone();
+        let (from, signature, to) = (from.clone(), signature.clone(), to.clone());
+        blocking(move || Ok(versions.copy(&from, &signature, &to)?)).await
+    }
+
+    /// Makes a version of what another tool wrote into the staging directory; with the commit that r10k left
+    /// there, if it did.
+    pub async fn publish(
+        &self,
+        environment: &EnvironmentName,
+    ) -> Result<(Signature, Option<String>), DeployError> {
+        let staging = self.shared.settings.staging.as_ref();
+        let staging = staging.ok_or(DeployError::NoStaging)?;
+        let root = staging.join("environments").join(environment.as_str());
+        let (versions, environment) = (self.shared.versions.clone(), environment.clone());
+        blocking(move || {
+            let content = versions.content();
+            let manifest = file_sync::read(content, &root)?;
+            if let Some(unparsed) = verify_environment(content, &manifest)? {
+                return Err(DeployError::Unparsed(unparsed));
+            }
+            let lock = file_sync::signature_of(environment.as_str(), &manifest);
+            let signature = lock.signature();
+            let layout = published_layout(&manifest, &lock)?;
+            versions.build(&environment, &signature, &layout)?;
+            let commit = r10k_deploy::commit(content, &manifest);
+            Ok((signature, commit))
+        })
+        .await
+    }
+
+    /// The environments of the staging directory.
+    pub(crate) fn staged(&self) -> Result<BTreeSet<EnvironmentName>, ContentError> {
+        let Some(staging) = &self.shared.settings.staging else {
+            return Ok(BTreeSet::new());
+        };
+        let directory = staging.join("environments");
+        let read = failed("read", &directory);
+        let entries = std::fs::read_dir(&directory).map_err(read)?;
+        let names = entries.flatten().filter(|it| it.path().is_dir());
+        let names = names.filter_map(|it| it.file_name().to_str()?.parse().ok());
+        Ok(names.collect())
+    }
+
+    /// Whether there is a staging directory.
+    pub(crate) fn has_staging(&self) -> bool {
+        self.shared.settings.staging.is_some()
+    }
+
+    /// The versions that are here.
+    pub fn versions(&self) -> &Versions {
+        &self.shared.versions
+    }
+
+    async fn layout(
+        &self,
+        fixed: &Fixed,
+        lock: &Lock,
+        file: &Puppetfile,
+    ) -> Result<(Layout, Vec<String>), DeployError> {
+        let began = jiff::Timestamp::now();
+        let wanted = Wanted {
+            fixed,
+            lock,
+            file,
+            settings: &self.shared.settings,
+        };
+        let trees = self.shared.trees.all(wanted).await?;
+        let none = Manifest::default();
+        let control = match (fixed, trees.get(CONTROL)) {
+            (Fixed::Plain, _) => &none,
+            (_, Some(tree)) => tree.manifest().ok_or(DeployError::Broken)?,
+            (_, None) => return Err(DeployError::Broken),
+        };
+        let mut parts = Vec::with_capacity(lock.modules.len());
+        for module in &lock.modules {
+            match (&module.origin, trees.get(&module.directory)) {
+                (Origin::Local, _) => {
+                    let is_there = |path: &TreePath| path.is_below(module.directory.as_bytes());
+                    if !control.entries().any(|(path, _)| is_there(path)) {
+                        return Err(DeployError::NoLocal {
+                            module: module.name.clone(),
+                            directory: module.directory.clone(),
+                        });
+                    }
+                }
+                (_, Some(tree)) => parts.push(Part {
+                    directory: module.directory.clone(),
+                    manifest: tree.manifest().ok_or(DeployError::Broken)?,
+                    exclude_spec: module.exclude_spec,
+                }),
+                (_, None) => return Err(DeployError::Broken),
+            }
+        }
+        let mut layout = Layout::new(control, &parts)?;
+        let text = serde_json::to_vec_pretty(lock).map_err(|_| DeployError::Broken)?;
+        let path = TreePath::new(LOCK_FILE.as_bytes()).map_err(|_| DeployError::Broken)?;
+        layout.write(path, text);
+        let path = TreePath::new(R10K_FILE.as_bytes()).map_err(|_| DeployError::Broken)?;
+        layout.write(path, r10k_deploy::note(lock, began));
+        layout.leave_out(GENERATED_FILE.as_bytes());
+        let mut notes: Vec<String> = trees.values().flat_map(Tree::notes).collect();
+        notes.sort();
+        Ok((layout, notes))
+    }
+}
+
+/// What a version of a published environment holds.
+fn published_layout(manifest: &Manifest, lock: &Lock) -> Result<Layout, DeployError> {
+    let mut layout = Layout::new(manifest, &[])?;
+    let text = serde_json::to_vec_pretty(lock).map_err(|_| DeployError::Broken)?;
+    let path = TreePath::new(LOCK_FILE.as_bytes()).map_err(|_| DeployError::Broken)?;
+    layout.write(path, text);
+    Ok(layout)
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, DeployError> + Send + 'static,
+) -> Result<T, DeployError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or(Err(DeployError::Broken))
+}

@@ -1,0 +1,211 @@
+//! Some modules of an environment, looked up anew: r10k's `deploy module`. Main function:
+//! [`Deployer::build_modules`].
+//!
+//! The rule that must hold: all else is what the live version's lock says, so the control repository is not
+//! even asked.
+
+use environments::EnvironmentName;
+use puppetfile::{Mod, Puppetfile, Source};
+
+use super::{Built, Deployer};
+use crate::error::{DeployError, SourcesError};
+use crate::git::{Wanted, shown};
+use crate::lock::{ControlKind, Lock, LockedModule, Origin};
+use crate::resolve::{Fixed, Round, Wish};
+use crate::source::{Base, Found, SourceKind, defined};
+use crate::svn::Address;
+
+impl Deployer {
+    /// Makes the live version anew, with what these modules are now; `None`: it has none of them.
+    pub async fn build_modules(
+        &self,
+        environment: &EnvironmentName,
+        names: &[String],
+        round: &Round,
+    ) -> Result<Option<Built>, DeployError> {
+        let live = self.live_lock(environment);
+        let live = live.ok_or_else(|| DeployError::NotLive(environment.clone()))?;
+        let found = Box::pin(self.found_of(environment, &live)).await?;
+        let fixed = Fixed::of(&found, &live.control).ok_or(DeployError::Broken)?;
+        let (file, notes) = Box::pin(self.file(&found, &fixed)).await?;
+        let is_wanted = |module: &Mod| names.iter().any(|name| is_named(module, name));
+        let wanted = file.mods.iter().filter(|module| is_wanted(module));
+        let wanted = Puppetfile {
+            mods: wanted.cloned().collect(),
+            ..Puppetfile::clone(&file)
+        };
+        if wanted.mods.is_empty() {
+            return Ok(None);
+        }
+        let wish = Wish {
+            found: &found,
+            fixed: &fixed,
+            file: &wanted,
+            settings: &self.shared.settings,
+            live: Some(&live),
+        };
+        let fresh = round.lock(wish).await?;
+        let lock = renewed(environment, live, fresh);
+        let is_fresh = |module: &LockedModule| {
+            let mut wanted = wanted.mods.iter();
+            wanted.any(|it| file.directory(it) == module.directory)
+        };
+        let mut kept = lock.modules.iter().filter(|it| !is_fresh(it));
+        if let Some(renamed) = kept.find(|kept| !is_as_it_was(kept, &file)) {
+            return Err(DeployError::Renamed {
+                module: renamed.name.clone(),
+                environment: environment.clone(),
+            });
+        }
+        let built = Box::pin(self.build_of(&fixed, lock, &file, notes)).await?;
+        Ok(Some(built))
+    }
+
+    /// What the live version is made of.
+    pub(crate) fn live_lock(&self, environment: &EnvironmentName) -> Option<Lock> {
+        let live = self.versions().live(environment)?;
+        self.versions().lock(environment, &live)
+    }
+
+    /// The environment as the sources have it, at what is live.
+    pub(super) async fn found_of(
+        &self,
+        environment: &EnvironmentName,
+        live: &Lock,
+    ) -> Result<Found, DeployError> {
+        let missing = || DeployError::NoSource(environment.clone());
+        // A version that was promoted is of another environment.
+        let of: EnvironmentName = live.environment.parse().map_err(|_| missing())?;
+        let control = &live.control;
+        for source in &self.shared.settings.sources {
+            if source.kind == SourceKind::Git {
+                let is_it = control.kind == ControlKind::Git
+                    && shown(&source.remote) == control.remote
+                    && source.environment(&control.branch).as_ref() == Some(&of);
+                if is_it {
+                    let commit = control.commit.parse().map_err(|()| DeployError::Broken)?;
+                    return Ok(Found {
+                        environment: environment.clone(),
+                        source: source.clone(),
+                        branch: control.branch.clone(),
+                        base: Base::Commit(commit),
+                        definition: None,
+                    });
+                }
+                continue;
+            }
+            if let Some(remote) = source.svn() {
+                let is_it = control.kind == ControlKind::Svn
+                    && is_below(&control.remote, &remote.shown())
+                    && source.environment(&control.branch).as_ref() == Some(&of);
+                if is_it {
+                    return Ok(Found {
+                        environment: environment.clone(),
+                        source: source.clone(),
+                        branch: control.branch.clone(),
+                        base: Base::Svn {
+                            address: Address {
+                                url: control.remote.clone(),
+                                login: remote.login,
+                            },
+                            wanted: None,
+                        },
+                        definition: None,
+                    });
+                }
+                continue;
+            }
+            let listed = defined::read(source).await.map_err(|error| SourcesError {
+                source_name: source.name.clone(),
+                error: std::sync::Arc::new(error.into()),
+            })?;
+            let mut listed = listed.into_iter();
+            let Some(definition) = listed.find(|it| it.environment == of) else {
+                continue;
+            };
+            let base = match (&definition.base, control.kind) {
+                (Base::Git { remote, .. }, ControlKind::Git) if shown(remote) == control.remote => {
+                    Base::Git {
+                        remote: remote.clone(),
+                        wanted: Wanted::Any(control.branch.clone()),
+                    }
+                }
+                (Base::Svn { address, .. }, ControlKind::Svn)
+                    if address.shown() == control.remote =>
+                {
+                    definition.base.clone()
+                }
+                (Base::Tarball { location, .. }, ControlKind::Tarball)
+                    if shown(location) == control.remote =>
+                {
+                    definition.base.clone()
+                }
+                (Base::Plain, ControlKind::Plain) => Base::Plain,
+                _ => continue,
+            };
+            return Ok(Found {
+                environment: environment.clone(),
+                source: source.clone(),
+                branch: definition.name.clone(),
+                base,
+                definition: Some(definition.into()),
+            });
+        }
+        Err(missing())
+    }
+}
+
+/// Whether an address is of a directory in another.
+fn is_below(address: &str, other: &str) -> bool {
+    let rest = address.strip_prefix(other.trim_end_matches('/'));
+    rest.is_some_and(|rest| rest.starts_with('/'))
+}
+
+fn is_named(module: &Mod, name: &str) -> bool {
+    is_name_of(&module.name.to_string(), name)
+}
+
+/// Whether a module, `owner/name` or `name`, is meant: by both, with a slash or a hyphen, or by the last.
+pub(crate) fn is_name_of(module: &str, name: &str) -> bool {
+    let last = module.rsplit('/').next().unwrap_or(module);
+    name == last || name.replacen('-', "/", 1) == module
+}
+
+/// The live lock, with what was looked up anew.
+fn renewed(environment: &EnvironmentName, live: Lock, fresh: Lock) -> Lock {
+    let is_fresh = |module: &LockedModule| {
+        let mut fresh = fresh.modules.iter();
+        fresh.any(|it| it.directory == module.directory)
+    };
+    let mut modules = live.modules;
+    modules.retain(|module| !is_fresh(module));
+    modules.extend(fresh.modules);
+    modules.sort_by(|one, other| one.directory.cmp(&other.directory));
+    Lock {
+        environment: environment.to_string(),
+        control: live.control,
+        modules,
+        generated_types: fresh.generated_types,
+    }
+}
+
+/// Whether a module that stays is still named so that it would be found again.
+pub(super) fn is_as_it_was(kept: &LockedModule, file: &Puppetfile) -> bool {
+    let mut named = file.mods.iter();
+    let named = named.find(|module| file.directory(module) == kept.directory);
+    match (&kept.origin, named.map(|module| &module.source)) {
+        (Origin::Git { remote, .. }, Some(Source::Git { remote: named, .. })) => {
+            shown(named) == *remote
+        }
+        (Origin::Tarball { source, .. }, Some(Source::Tarball { location, .. })) => {
+            shown(location) == *source
+        }
+        (Origin::Svn { remote, .. }, Some(Source::Svn { remote: named, .. })) => {
+            shown(named) == *remote
+        }
+        (Origin::Forge { .. }, Some(Source::Forge(_))) | (Origin::Local, Some(Source::Local)) => {
+            true
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,164 @@
+//! Versions that are made whole from their locks alone, whatever their branches have by now:
+//! [`Deployer::restore`], [`Deployer::restore_once`].
+//!
+//! The rule that must hold: a version keeps its signature, so what is put in its place is made of the commits,
+//! archives and revisions that its lock names.
+
+use environments::EnvironmentName;
+use tokio_util::sync::CancellationToken;
+
+use super::{Deployer, blocking};
+use crate::error::DeployError;
+use crate::file_sync::{self, STAGED, signature_of};
+use crate::integrity::{
+    self, CheckError, Integrity, StoreCheck, StoreVerification, VersionRepair, check_store,
+    named_paths,
+};
+use crate::lock::Lock;
+use crate::resolve::Fixed;
+use crate::service::VerifyError;
+use crate::version::{Layout, Signature};
+
+/// Outcome of [`Deployer::restore_once`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Restored {
+    /// The version is whole; these damaged files of it were replaced, by path.
+    Whole(Vec<String>),
+    /// The version could not be compared, for this reason, and stays as it is.
+    Unknown(String),
+}
+
+// === impl Deployer ===
+
+impl Deployer {
+    /// Compares all contents and versions with their hashes; see [`check_store`].
+    pub async fn check(&self, cut: CancellationToken) -> Result<StoreCheck, CheckError> {
+        let versions = self.versions().clone();
+        let checked = tokio::task::spawn_blocking(move || check_store(&versions, &cut));
+        checked.await.unwrap_or(Err(CheckError::Cut))
+    }
+
+    /// The same, where no server deploys; with `repair`, replaces what is damaged.
+    pub async fn verify(
+        &self,
+        repair: bool,
+        cut: CancellationToken,
+    ) -> Result<StoreVerification, VerifyError> {
+        let mut verification = StoreVerification {
+            check: self.check(cut).await?,
+            ..StoreVerification::default()
+        };
+        if !repair {
+            return Ok(verification);
+        }
+        self.discard_contents(&verification.check).await?;
+        for version in verification.check.not_whole() {
+            let restored = Box::pin(self.restore(&version.0, &version.1)).await;
+            let repair = VersionRepair {
+                deployment: None,
+                error: restored.err().map(|error| error_causes::chain(&error)),
+            };
+            verification.repairs.insert(version, repair);
+        }
+        Ok(verification)
+    }
+
+    /// Takes the names of damaged contents away, so that the next tree that has one brings it again.
+    pub async fn discard_contents(&self, check: &StoreCheck) -> Result<(), DeployError> {
+        let damaged = check.damaged_contents.clone();
+        blocking(move || Ok(integrity::discard(&damaged)?)).await
+    }
+
+    /// Replaces a version by one made of the same lock, if files of it are damaged; gives their paths. Trees
+    /// whose contents are not in the store any more are fetched again.
+    pub async fn restore(
+        &self,
+        environment: &EnvironmentName,
+        signature: &Signature,
+    ) -> Result<Vec<String>, DeployError> {
+        let lock = self.versions().lock(environment, signature);
+        let lock = lock.filter(|lock| lock.signature() == *signature);
+        let lock = lock.ok_or_else(|| DeployError::NoLock {
+            environment: environment.clone(),
+            signature: signature.clone(),
+        })?;
+        let layout = match lock.control.remote == STAGED {
+            true => self.staged_layout(environment, &lock).await?,
+            false => Box::pin(self.layout_of_lock(environment, &lock)).await?,
+        };
+        let versions = self.versions().clone();
+        let version = (environment.clone(), signature.clone());
+        let more = self.generate_types(environment, &lock);
+        let healed =
+            blocking(move || versions.heal_damaged(&version.0, &version.1, &layout, more)).await?;
+        self.note_verified(environment, signature);
+        Ok(healed)
+    }
+
+    /// The same before an old version becomes live again, once for each version in the life of a process.
+    pub async fn restore_once(
+        &self,
+        environment: &EnvironmentName,
+        signature: &Signature,
+    ) -> Result<Restored, DeployError> {
+        let version = (environment.clone(), signature.clone());
+        // That it is not here is the switch's to say.
+        if self.is_verified(&version) || !self.versions().has(environment, signature) {
+            return Ok(Restored::Whole(Vec::new()));
+        }
+        let versions = self.versions().clone();
+        let (of, it) = version;
+        let integrity = blocking(move || Ok(integrity::check_version(&versions, &of, &it))).await?;
+        let damaged = match integrity {
+            Integrity::Whole => {
+                self.note_verified(environment, signature);
+                return Ok(Restored::Whole(Vec::new()));
+            }
+            Integrity::Damaged(paths) => paths,
+            Integrity::Unknown(_) => Vec::new(),
+        };
+        match Box::pin(self.restore(environment, signature)).await {
+            Ok(healed) => Ok(Restored::Whole(healed)),
+            Err(error) if damaged.is_empty() => Ok(Restored::Unknown(error_causes::chain(&error))),
+            Err(error) => Err(DeployError::Damaged {
+                environment: environment.clone(),
+                signature: signature.clone(),
+                paths: named_paths(&damaged),
+                source: Box::new(error),
+            }),
+        }
+    }
+
+    async fn layout_of_lock(
+        &self,
+        environment: &EnvironmentName,
+        lock: &Lock,
+    ) -> Result<Layout, DeployError> {
+        let found = Box::pin(self.found_of(environment, lock)).await?;
+        let fixed = Fixed::of(&found, &lock.control).ok_or(DeployError::Broken)?;
+        let (file, _) = Box::pin(self.file(&found, &fixed)).await?;
+        let (layout, _) = Box::pin(self.layout(&fixed, lock, &file)).await?;
+        Ok(layout)
+    }
+
+    /// The files of the staging directory, if they are still those that were published.
+    async fn staged_layout(
+        &self,
+        environment: &EnvironmentName,
+        lock: &Lock,
+    ) -> Result<Layout, DeployError> {
+        let staging = self.shared.settings.staging.as_ref();
+        let staging = staging.ok_or(DeployError::NoStaging)?;
+        let root = staging.join("environments").join(&lock.environment);
+        let (content, lock) = (self.versions().content().clone(), lock.clone());
+        let environment = environment.clone();
+        blocking(move || {
+            let manifest = file_sync::read(&content, &root)?;
+            match signature_of(&lock.environment, &manifest).control == lock.control {
+                true => super::published_layout(&manifest, &lock),
+                false => Err(DeployError::PublishedAnew(environment)),
+            }
+        })
+        .await
+    }
+}

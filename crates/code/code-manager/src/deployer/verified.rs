@@ -1,0 +1,108 @@
+//! Versions that are here already, compared with their hashes: [`Deployer::verify_once`].
+//!
+//! The rule that must hold: the first deployment of a version that a process finds looks at every file of it,
+//! and puts damaged ones right; after that the version is trusted for the life of the process. So what a power
+//! cut damaged does not outlive the next deployment, and a deployment of nothing new stays cheap.
+
+use std::sync::PoisonError;
+
+use environments::EnvironmentName;
+use puppetfile::Puppetfile;
+
+use super::{Built, Deployer, blocking};
+use crate::defaults::VERIFIED_VERSIONS;
+use crate::error::DeployError;
+use crate::integrity::named_paths;
+use crate::resolve::Fixed;
+use crate::version::Signature;
+
+// === impl Deployer ===
+
+impl Deployer {
+    /// Looks at the files of a version, if this process has not yet. Where its trees cannot be had, since
+    /// their servers are away, the version stays as it is and is looked at by the next deployment.
+    pub(super) async fn verify_once(
+        &self,
+        fixed: &Fixed,
+        built: &mut Built,
+        file: &Puppetfile,
+    ) -> Result<(), DeployError> {
+        let version = (built.environment.clone(), built.signature.clone());
+        if self.is_verified(&version) {
+            return Ok(());
+        }
+        let (layout, _) = match Box::pin(self.layout(fixed, &built.lock, file)).await {
+            Ok(layout) => layout,
+            Err(error) => {
+                tracing::warn!(environment = %version.0, version = %version.1, %error,
+                    "cannot look whether files of the version are damaged; the next deployment looks again");
+                return Ok(());
+            }
+        };
+        let (versions, more) = (
+            self.versions().clone(),
+            self.generate_types(&version.0, &built.lock),
+        );
+        built.healed =
+            blocking(move || versions.heal_damaged(&version.0, &version.1, &layout, more)).await?;
+        self.note_verified(&built.environment, &built.signature);
+        if let Some(note) = note(&built.healed) {
+            built.was_there = false;
+            built.notes.push(note);
+        }
+        Ok(())
+    }
+
+    pub(super) fn is_verified(&self, version: &(EnvironmentName, Signature)) -> bool {
+        let verified = self.shared.verified.lock();
+        verified
+            .unwrap_or_else(PoisonError::into_inner)
+            .contains(version)
+    }
+
+    /// Remembers that the version is as it was built.
+    pub(super) fn note_verified(&self, environment: &EnvironmentName, signature: &Signature) {
+        let verified = self.shared.verified.lock();
+        let mut verified = verified.unwrap_or_else(PoisonError::into_inner);
+        if verified.len() >= VERIFIED_VERSIONS {
+            verified.clear();
+        }
+        verified.insert((environment.clone(), signature.clone()));
+    }
+}
+
+/// The note of a deployment that replaced damaged files; `None`: there were none.
+pub(crate) fn note(healed: &[String]) -> Option<String> {
+    let count = healed.len();
+    (count > 0).then(|| {
+        format!(
+            "{count} damaged files were put right: {}",
+            named_paths(healed)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::Git;
+    use crate::settings::Settings;
+
+    #[test]
+    fn memory_of_verified_versions_is_cleared_when_it_is_full() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        let settings = Settings::new(root.join("deploys"), root.join("environments"));
+        let deployer = Deployer::open(settings, Git::default()).unwrap();
+        let environment: EnvironmentName = "production".parse().unwrap();
+        let signature = |number: usize| Signature::of(&number.to_le_bytes());
+        for number in 0..VERIFIED_VERSIONS {
+            deployer.note_verified(&environment, &signature(number));
+        }
+        let is_verified = |number| deployer.is_verified(&(environment.clone(), signature(number)));
+        assert!(is_verified(0) && is_verified(VERIFIED_VERSIONS - 1));
+        deployer.note_verified(&environment, &signature(VERIFIED_VERSIONS));
+        assert!(is_verified(VERIFIED_VERSIONS));
+        assert!(!is_verified(0) && !is_verified(VERIFIED_VERSIONS - 1));
+    }
+}

@@ -1,0 +1,304 @@
+//! What followers are told and what they told, without I/O: [`Board`].
+//!
+//! The rule that must hold: generations only grow, whoever says what.
+
+use std::collections::BTreeMap;
+
+use environments::EnvironmentName;
+
+use crate::defaults::{FOLLOWER_FORGET, FOLLOWERS};
+use crate::version::Signature;
+
+/// All that is known of environments and followers.
+#[derive(Debug)]
+pub(super) struct Board {
+    lease_ms: i64,
+    environments: BTreeMap<EnvironmentName, Announced>,
+    offered: BTreeMap<EnvironmentName, Signature>,
+    followers: BTreeMap<String, Heard>,
+    highest: i64,
+    news: u64,
+    forced: u64,
+}
+
+/// The last switch of an environment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Announced {
+    /// Its number among the switches of all environments.
+    pub generation: i64,
+    /// To which version; `None`: it was taken away.
+    pub signature: Option<Signature>,
+}
+
+/// What a follower has, by environment.
+pub(super) type Report = BTreeMap<EnvironmentName, Had>;
+
+/// What a follower has of an environment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Had {
+    pub(super) generation: i64,
+    pub(super) signature: Option<Signature>,
+    pub(super) staged: Option<Signature>,
+    /// Which version it cannot have, and why.
+    pub(super) failed: Option<(Signature, String)>,
+}
+
+/// A follower, as it was heard last.
+#[derive(Clone, Debug)]
+struct Heard {
+    at_ms: i64,
+    report: Report,
+}
+
+/// A follower that lacks something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Late {
+    pub(super) name: String,
+    pub(super) why: String,
+    /// Whether it may have it in a moment.
+    pub(super) is_expected: bool,
+}
+
+/// A follower, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FollowerState {
+    /// Its certname.
+    pub name: String,
+    /// When it was heard, in milliseconds since 1970.
+    pub heard_ms: i64,
+    /// Whether that is not too long ago.
+    pub is_living: bool,
+    /// Whether it has all that is live.
+    pub is_synced: bool,
+    /// What is live there.
+    pub live: Vec<(EnvironmentName, i64, Signature)>,
+    /// What it cannot have, and why.
+    pub failed: Vec<(EnvironmentName, String)>,
+}
+
+/// As many followers as there may be.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Full;
+
+// === impl Board ===
+
+impl Board {
+    pub(super) fn new(lease_ms: i64) -> Self {
+        Self {
+            lease_ms,
+            environments: BTreeMap::new(),
+            offered: BTreeMap::new(),
+            followers: BTreeMap::new(),
+            highest: 0,
+            news: 0,
+            forced: 0,
+        }
+    }
+
+    /// A number for a switch that nobody has yet.
+    pub(super) fn next_generation(&mut self) -> i64 {
+        self.highest += 1;
+        self.highest
+    }
+
+    /// An environment was switched; it is not offered any more.
+    pub(super) fn announce(&mut self, environment: &EnvironmentName, announced: Announced) {
+        self.highest = self.highest.max(announced.generation);
+        self.environments.insert(environment.clone(), announced);
+        self.offered.remove(environment);
+        self.news += 1;
+    }
+
+    /// Followers get a version ready.
+    pub(super) fn offer(&mut self, environment: &EnvironmentName, signature: &Signature) {
+        self.offered.insert(environment.clone(), signature.clone());
+        self.news += 1;
+    }
+
+    /// They need not any more.
+    pub(super) fn withdraw(&mut self, environment: &EnvironmentName) {
+        if self.offered.remove(environment).is_some() {
+            self.news += 1;
+        }
+    }
+
+    /// All followers are to look once more.
+    pub(super) fn force(&mut self) {
+        self.forced += 1;
+        self.news += 1;
+    }
+
+    /// A follower tells what it has. The environments of which it knows a later switch than this one: they
+    /// are to be announced anew.
+    pub(super) fn check_in(
+        &mut self,
+        name: &str,
+        report: Report,
+        now_ms: i64,
+    ) -> Result<Vec<EnvironmentName>, Full> {
+        if !self.followers.contains_key(name) && self.followers.len() >= FOLLOWERS {
+            return Err(Full);
+        }
+        let mut ahead = Vec::new();
+        for (environment, had) in &report {
+            let told = self.environments.get(environment);
+            if told.is_some_and(|told| told.generation < had.generation) {
+                self.highest = self.highest.max(had.generation);
+                ahead.push(environment.clone());
+            }
+        }
+        let heard = Heard {
+            at_ms: now_ms,
+            report,
+        };
+        self.followers.insert(name.to_owned(), heard);
+        Ok(ahead)
+    }
+
+    /// What a follower had told before.
+    pub(super) fn told_by(&self, name: &str) -> Option<&Report> {
+        self.followers.get(name).map(|heard| &heard.report)
+    }
+
+    /// Those that were not heard for long are not followers any more.
+    pub(super) fn forget(&mut self, now_ms: i64) -> Vec<String> {
+        let age = i64::try_from(FOLLOWER_FORGET.as_millis()).unwrap_or(i64::MAX);
+        let is_gone = |heard: &Heard| now_ms - heard.at_ms > age;
+        let gone: Vec<String> = self
+            .followers
+            .iter()
+            .filter(|(_, heard)| is_gone(heard))
+            .map(|(name, _)| name.clone())
+            .collect();
+        for name in &gone {
+            self.followers.remove(name);
+        }
+        gone
+    }
+
+    /// Who has not got a version ready.
+    pub(super) fn unready(
+        &self,
+        environment: &EnvironmentName,
+        signature: &Signature,
+        now_ms: i64,
+    ) -> Vec<Late> {
+        let is_ready = |had: Option<&Had>| {
+            had.is_some_and(|had| {
+                had.staged.as_ref() == Some(signature) || had.signature.as_ref() == Some(signature)
+            })
+        };
+        self.late(environment, Some(signature), now_ms, is_ready)
+    }
+
+    /// Who has not switched.
+    pub(super) fn behind(
+        &self,
+        environment: &EnvironmentName,
+        announced: &Announced,
+        now_ms: i64,
+    ) -> Vec<Late> {
+        let signature = announced.signature.as_ref();
+        let has_switched = |had: Option<&Had>| match had {
+            Some(had) => had.generation >= announced.generation,
+            None => signature.is_none(),
+        };
+        self.late(environment, signature, now_ms, has_switched)
+    }
+
+    fn late(
+        &self,
+        environment: &EnvironmentName,
+        signature: Option<&Signature>,
+        now_ms: i64,
+        is_well: impl Fn(Option<&Had>) -> bool,
+    ) -> Vec<Late> {
+        let late = |(name, heard): (&String, &Heard)| {
+            let had = heard.report.get(environment);
+            if is_well(had) {
+                return None;
+            }
+            let failed = had.and_then(|had| had.failed.as_ref());
+            let failed = failed.filter(|(failed, _)| Some(failed) == signature);
+            let silent_s = (now_ms - heard.at_ms) / 1_000;
+            let (why, is_expected) = match (self.is_living(heard, now_ms), failed) {
+                (false, _) => (format!("it was not heard for {silent_s} s"), false),
+                (true, Some((_, why))) => (why.clone(), false),
+                (true, None) => ("it is not done yet".to_owned(), true),
+            };
+            Some(Late {
+                name: name.clone(),
+                why,
+                is_expected,
+            })
+        };
+        self.followers.iter().filter_map(late).collect()
+    }
+
+    fn is_living(&self, heard: &Heard, now_ms: i64) -> bool {
+        now_ms - heard.at_ms <= self.lease_ms
+    }
+
+    /// Whether a version may be handed out.
+    pub(super) fn publishes(&self, environment: &EnvironmentName, signature: &Signature) -> bool {
+        self.published()
+            .any(|(of, published)| of == environment && published == signature)
+    }
+
+    /// All versions that may be.
+    pub(super) fn published(&self) -> impl Iterator<Item = (&EnvironmentName, &Signature)> {
+        let announced = self.environments.iter();
+        let announced = announced.filter_map(|(of, it)| Some((of, it.signature.as_ref()?)));
+        announced.chain(self.offered.iter())
+    }
+
+    pub(super) fn environments(&self) -> &BTreeMap<EnvironmentName, Announced> {
+        &self.environments
+    }
+
+    pub(super) fn offered(&self) -> &BTreeMap<EnvironmentName, Signature> {
+        &self.offered
+    }
+
+    /// Changes whenever followers have to be told something.
+    pub(super) fn news(&self) -> u64 {
+        self.news
+    }
+
+    pub(super) fn forced(&self) -> u64 {
+        self.forced
+    }
+
+    /// All followers.
+    pub(super) fn followers(&self, now_ms: i64) -> Vec<FollowerState> {
+        let state = |(name, heard): (&String, &Heard)| {
+            let environments = self.environments.iter();
+            let is_synced = environments.clone().all(|(of, announced)| {
+                match (heard.report.get(of), &announced.signature) {
+                    (Some(had), signature) => had.signature == *signature,
+                    (None, signature) => signature.is_none(),
+                }
+            });
+            let live = heard
+                .report
+                .iter()
+                .filter_map(|(of, had)| Some((of.clone(), had.generation, had.signature.clone()?)));
+            let failed = heard.report.iter().filter_map(|(of, had)| {
+                let (_, why) = had.failed.as_ref()?;
+                Some((of.clone(), why.clone()))
+            });
+            FollowerState {
+                name: name.clone(),
+                heard_ms: heard.at_ms,
+                is_living: self.is_living(heard, now_ms),
+                is_synced,
+                live: live.collect(),
+                failed: failed.collect(),
+            }
+        };
+        self.followers.iter().map(state).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,309 @@
+//! What a follower does next, without I/O: [`Core`].
+//!
+//! The rules that must hold: it switches to what was announced and to nothing else; never to a lower
+//! generation than its own; and to nothing that is not here as a whole. A power cut may have damaged what was live
+//! before the start, so that is staged once more, which compares it.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use api_types::{CheckedIn, FollowedEnvironment};
+use environments::EnvironmentName;
+
+use super::following::Followed;
+use super::kept::Live;
+use crate::file_sync::board::Announced;
+use crate::version::Signature;
+
+/// What a follower has, and what it was told.
+#[derive(Debug, Default)]
+pub(super) struct Core {
+    had: BTreeMap<EnvironmentName, Had>,
+    announced: BTreeMap<EnvironmentName, Announced>,
+    offered: BTreeMap<EnvironmentName, Signature>,
+    /// Versions on their way here.
+    coming: HashSet<(EnvironmentName, Signature)>,
+    /// Versions that were live at the start and were not compared with the server's list of files since then.
+    inherited: HashSet<(EnvironmentName, Signature)>,
+    cursor: Option<String>,
+}
+
+/// What it has of an environment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Had {
+    generation: i64,
+    live: Option<Signature>,
+    staged: Option<Signature>,
+    failed: Option<Failed>,
+}
+
+/// A version that it could not get.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Failed {
+    signature: Signature,
+    why: String,
+    /// Whether it waits before it tries again.
+    is_fresh: bool,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Get a version.
+    Stage(EnvironmentName, Signature),
+    /// Make it live.
+    Switch(EnvironmentName, Signature, i64),
+    /// Take the environment away.
+    Remove(EnvironmentName, i64),
+}
+
+// === impl Core ===
+
+impl Core {
+    /// A follower that had this when it ended.
+    pub(super) fn new(had: Vec<(EnvironmentName, Signature, i64)>) -> Self {
+        let inherited = had.iter().map(|(of, live, _)| (of.clone(), live.clone()));
+        let inherited = inherited.collect();
+        let had = had.into_iter().map(|(environment, signature, generation)| {
+            let had = Had {
+                generation,
+                live: Some(signature),
+                ..Had::default()
+            };
+            (environment, had)
+        });
+        Self {
+            had: had.collect(),
+            inherited,
+            ..Self::default()
+        }
+    }
+
+    /// What the storage says. Names that make no sense are left out.
+    pub(super) fn told(&mut self, told: CheckedIn) {
+        let announced = told.environments.into_iter().filter_map(|(name, it)| {
+            let announced = Announced {
+                generation: it.generation,
+                signature: it.commit.map(|it| it.parse()).transpose().ok()?,
+            };
+            Some((name.parse().ok()?, announced))
+        });
+        self.announced = announced.collect();
+        let offered = told.staging.into_iter();
+        let offered = offered.filter_map(|(of, it)| Some((of.parse().ok()?, it.parse().ok()?)));
+        self.offered = offered.collect();
+        self.cursor = Some(told.cursor);
+    }
+
+    /// It is not known any more what is live: nothing is done until the storage says it anew.
+    pub(super) fn forget_told(&mut self) {
+        self.announced.clear();
+        self.offered.clear();
+        self.cursor = None;
+    }
+
+    /// What to do now. Each version is to be got once, until [`staged`](Self::staged) or
+    /// [`failed`](Self::failed) says what became of it.
+    pub(super) fn steps(&mut self) -> Vec<Step> {
+        let mut steps = Vec::new();
+        let mut wanted = Vec::new();
+        for (environment, announced) in &self.announced {
+            let had = self.had.get(environment);
+            let generation = had.map_or(0, |had| had.generation);
+            let live = had.and_then(|had| had.live.as_ref());
+            let is_current =
+                generation == announced.generation && live == announced.signature.as_ref();
+            if let Some(live) = live.filter(|live| announced.signature.as_ref() == Some(*live)) {
+                let version = (environment.clone(), live.clone());
+                wanted.extend(self.inherited.contains(&version).then_some(version));
+            }
+            if is_current || generation > announced.generation {
+                continue;
+            }
+            match &announced.signature {
+                None => steps.push(Step::Remove(environment.clone(), announced.generation)),
+                Some(signature) => {
+                    let staged = had.and_then(|had| had.staged.as_ref());
+                    match live == Some(signature) || staged == Some(signature) {
+                        true => steps.push(Step::Switch(
+                            environment.clone(),
+                            signature.clone(),
+                            announced.generation,
+                        )),
+                        false => wanted.push((environment.clone(), signature.clone())),
+                    }
+                }
+            }
+        }
+        for (environment, signature) in &self.offered {
+            let had = self.had.get(environment);
+            let has = had.is_some_and(|had| {
+                had.live.as_ref() == Some(signature) || had.staged.as_ref() == Some(signature)
+            });
+            if !has {
+                wanted.push((environment.clone(), signature.clone()));
+            }
+        }
+        for version in wanted {
+            if self.may_try(&version) && self.coming.insert(version.clone()) {
+                steps.push(Step::Stage(version.0, version.1));
+            }
+        }
+        steps
+    }
+
+    fn may_try(&self, (environment, signature): &(EnvironmentName, Signature)) -> bool {
+        let had = self.had.get(environment);
+        let failed = had.and_then(|had| had.failed.as_ref());
+        failed.is_none_or(|failed| failed.signature != *signature || !failed.is_fresh)
+    }
+
+    fn had(&mut self, environment: &EnvironmentName) -> &mut Had {
+        self.had.entry(environment.clone()).or_default()
+    }
+
+    /// A version is here as a whole.
+    pub(super) fn staged(&mut self, environment: &EnvironmentName, signature: &Signature) {
+        let version = (environment.clone(), signature.clone());
+        self.coming.remove(&version);
+        self.inherited.remove(&version);
+        let had = self.had(environment);
+        had.failed = None;
+        if had.live.as_ref() != Some(signature) {
+            had.staged = Some(signature.clone());
+        }
+    }
+
+    /// A version cannot be got, or not be switched to.
+    pub(super) fn failed(
+        &mut self,
+        environment: &EnvironmentName,
+        signature: &Signature,
+        why: String,
+    ) {
+        self.coming
+            .remove(&(environment.clone(), signature.clone()));
+        let had = self.had(environment);
+        had.staged = None;
+        had.failed = Some(Failed {
+            signature: signature.clone(),
+            why,
+            is_fresh: true,
+        });
+    }
+
+    /// It may try once more.
+    pub(super) fn retry(&mut self) {
+        for failed in self.had.values_mut().filter_map(|had| had.failed.as_mut()) {
+            failed.is_fresh = false;
+        }
+    }
+
+    /// A version is live.
+    pub(super) fn switched(
+        &mut self,
+        environment: &EnvironmentName,
+        signature: &Signature,
+        generation: i64,
+    ) {
+        let had = self.had(environment);
+        *had = Had {
+            generation,
+            live: Some(signature.clone()),
+            staged: had.staged.take().filter(|staged| staged != signature),
+            failed: None,
+        };
+    }
+
+    /// An environment is gone.
+    pub(super) fn removed(&mut self, environment: &EnvironmentName, generation: i64) {
+        let had = self.had(environment);
+        had.generation = generation;
+        had.live = None;
+    }
+
+    /// Whether anything is on its way here.
+    pub(super) fn is_busy(&self) -> bool {
+        !self.coming.is_empty()
+    }
+
+    /// Versions that are not live and may be in a moment.
+    pub(super) fn staged_versions(&self) -> impl Iterator<Item = (&EnvironmentName, &Signature)> {
+        let staged = self.had.iter();
+        staged.filter_map(|(of, had)| Some((of, had.staged.as_ref()?)))
+    }
+
+    /// The environments that are live.
+    pub(super) fn live(&self) -> impl Iterator<Item = &EnvironmentName> {
+        let live = self.had.iter().filter(|(_, had)| had.live.is_some());
+        live.map(|(of, _)| of)
+    }
+
+    /// The links as they stand, whoever made them.
+    pub(super) fn found(&mut self, live: &[(EnvironmentName, Signature)]) {
+        for (environment, had) in &mut self.had {
+            let found = live.iter().find(|(of, _)| of == environment);
+            had.live = found.map(|(_, signature)| signature.clone());
+        }
+    }
+
+    /// What is live, for a file.
+    pub(super) fn generations(&self) -> BTreeMap<String, Live> {
+        let each = self.had.iter().map(|(of, had)| {
+            let live = Live {
+                generation: had.generation,
+                version: had.live.as_ref().map(ToString::to_string),
+            };
+            (of.to_string(), live)
+        });
+        each.collect()
+    }
+
+    /// Whether it was told what is live, and still knows it.
+    pub(super) fn is_told(&self) -> bool {
+        self.cursor.is_some()
+    }
+
+    /// What is live beside what should be.
+    pub(super) fn following(&self) -> BTreeMap<EnvironmentName, Followed> {
+        let names: BTreeSet<_> = self.had.keys().chain(self.announced.keys()).collect();
+        let none = Had::default();
+        let each = names.into_iter().map(|of| {
+            let had = self.had.get(of).unwrap_or(&none);
+            let announced = self.announced.get(of);
+            let wanted = announced.and_then(|it| it.signature.as_ref());
+            let failed = had.failed.as_ref();
+            let failed = failed.filter(|it| Some(&it.signature) == wanted);
+            let followed = Followed {
+                generation: had.generation,
+                live: had.live.clone(),
+                is_behind: announced.is_some_and(|_| wanted != had.live.as_ref()),
+                cause: failed.map(|it| it.why.clone()),
+            };
+            (of.clone(), followed)
+        });
+        each.collect()
+    }
+
+    /// What the storage is told.
+    pub(super) fn report(&self) -> BTreeMap<String, FollowedEnvironment> {
+        let each = self.had.iter().map(|(of, had)| {
+            let failed = had.failed.as_ref();
+            let told = FollowedEnvironment {
+                generation: had.generation,
+                version: had.live.as_ref().map(ToString::to_string),
+                staged: had.staged.as_ref().map(ToString::to_string),
+                failed: failed.map(|it| it.signature.to_string()),
+                error: failed.map(|it| it.why.clone()),
+            };
+            (of.to_string(), told)
+        });
+        each.collect()
+    }
+
+    pub(super) fn cursor(&self) -> Option<String> {
+        self.cursor.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,256 @@
+//! The server that is followed: [`Remote`].
+//!
+//! The rules that must hold: the server shows a certificate of the CA, and is shown one; every answer is
+//! bounded in size and time; certificates are read anew after whatever went wrong.
+
+mod blob;
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use api_types::{CheckInCommand, CheckedIn, FileSyncVersions};
+use environments::EnvironmentName;
+use pki::{ClientTls, ServerCertnames, TlsFiles};
+use reqwest::{Client, Response, StatusCode, Url};
+
+use crate::content::ContentHash;
+use crate::defaults::{
+    FOLLOWER_ANSWER, FOLLOWER_POLL, HTTP_CONNECT_TIMEOUT, HTTP_READ_TIMEOUT, MANIFEST_BYTES,
+};
+use crate::version::Signature;
+use error_causes::chain;
+
+/// The server. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(super) struct Remote {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    url: Url,
+    tls: TlsFiles,
+    certnames: ServerCertnames,
+    client: Mutex<Option<Client>>,
+}
+
+/// Why something cannot be had from the server.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RemoteError {
+    #[error("the certificates cannot be used: {0}")]
+    Tls(String),
+    #[error("{url} cannot be asked: {why}")]
+    Unreachable { url: Url, why: String },
+    #[error("{url} answers {status}: {said}")]
+    Refused {
+        url: Url,
+        status: StatusCode,
+        said: String,
+    },
+    #[error("{url} answers something else than was asked for: {why}")]
+    Unexpected { url: Url, why: String },
+    #[error("the content {wanted} came with the hash {came}")]
+    Forged {
+        wanted: ContentHash,
+        came: ContentHash,
+    },
+    #[error("{url} ended after {has} of {of} bytes")]
+    Short { url: Url, has: u64, of: u64 },
+    /// Not what is lacking of a content of which there is a part.
+    #[error("{url} has another part than was asked for: {why}")]
+    OtherPart { url: Url, why: String },
+}
+
+/// What is read of an error.
+const SAID_BYTES: u64 = 16 << 10;
+/// And shown.
+const SAID_CHARS: usize = 300;
+
+// === impl RemoteError ===
+
+impl RemoteError {
+    /// Whether there was an answer that broke off, or may have been.
+    pub(super) fn is_break(&self) -> bool {
+        matches!(self, Self::Unreachable { .. } | Self::Short { .. })
+    }
+}
+
+// === impl Remote ===
+
+impl Remote {
+    pub(super) fn new(url: Url, tls: TlsFiles, certnames: ServerCertnames) -> Self {
+        Self {
+            inner: Arc::new(Inner {
+                url,
+                tls,
+                certnames,
+                client: Mutex::default(),
+            }),
+        }
+    }
+
+    async fn client(&self) -> Result<Client, RemoteError> {
+        let known = {
+            let client = self.inner.client.lock();
+            client.unwrap_or_else(PoisonError::into_inner).clone()
+        };
+        if let Some(client) = known {
+            return Ok(client);
+        }
+        let tls = self.inner.tls.clone();
+        let certnames = self.inner.certnames.clone();
+        let loaded = move || ClientTls::load_for(&tls, certnames);
+        let loaded = tokio::task::spawn_blocking(loaded).await;
+        let tls = loaded.map_err(|error| RemoteError::Tls(error.to_string()))?;
+        let tls = tls.map_err(|error| RemoteError::Tls(chain(&error)))?;
+        let client = Client::builder()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(HTTP_CONNECT_TIMEOUT)
+            .read_timeout(HTTP_READ_TIMEOUT)
+            .tls_backend_preconfigured((*tls).clone())
+            .build()
+            .map_err(|error| RemoteError::Tls(chain(&error)))?;
+        let mut known = self
+            .inner
+            .client
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *known = Some(client.clone());
+        Ok(client)
+    }
+
+    /// The next request reads the certificates anew.
+    fn forget_client(&self) {
+        let mut known = self
+            .inner
+            .client
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *known = None;
+    }
+
+    fn url(&self, path: &str) -> Url {
+        let mut url = self.inner.url.clone();
+        url.set_path(path);
+        url
+    }
+
+    /// Tells what is here, and waits for what should be.
+    pub(super) async fn check_in(
+        &self,
+        command: &CheckInCommand,
+    ) -> Result<CheckedIn, RemoteError> {
+        let url = self.url("/file-sync/v1/check-in");
+        let request = self.client().await?.post(url.clone()).json(command);
+        let answer = request
+            .timeout(FOLLOWER_POLL + FOLLOWER_ANSWER)
+            .send()
+            .await;
+        let body = self.body(&url, answer, MANIFEST_BYTES).await?;
+        decode_errors::json::from_slice(&body).map_err(|error| RemoteError::Unexpected {
+            url,
+            why: error.to_string(),
+        })
+    }
+
+    /// The versions that the server keeps. Names that are none are left out.
+    pub(super) async fn versions(
+        &self,
+    ) -> Result<HashSet<(EnvironmentName, Signature)>, RemoteError> {
+        let url = self.url("/file-sync/v1/versions");
+        let request = self.client().await?.get(url.clone());
+        let answer = request.timeout(FOLLOWER_ANSWER).send().await;
+        let body = self.body(&url, answer, MANIFEST_BYTES).await?;
+        let kept: FileSyncVersions =
+            decode_errors::json::from_slice(&body).map_err(|error| RemoteError::Unexpected {
+                url,
+                why: error.to_string(),
+            })?;
+        let named = kept
+            .environments
+            .iter()
+            .flat_map(|(of, versions)| versions.iter().map(move |version| (of, version)));
+        Ok(named
+            .filter_map(|(of, version)| Some((of.parse().ok()?, version.parse().ok()?)))
+            .collect())
+    }
+
+    /// The list of a version's files.
+    pub(super) async fn manifest(
+        &self,
+        environment: &EnvironmentName,
+        signature: &Signature,
+    ) -> Result<Vec<u8>, RemoteError> {
+        let url = self.url(&format!(
+            "/file-sync/v1/manifests/{environment}/{signature}"
+        ));
+        let answer = self.client().await?.get(url.clone()).send().await;
+        self.body(&url, answer, MANIFEST_BYTES).await
+    }
+
+    async fn checked(
+        &self,
+        url: &Url,
+        answer: reqwest::Result<Response>,
+    ) -> Result<Response, RemoteError> {
+        let mut answer = answer.map_err(|error| self.unreachable(url, error))?;
+        let status = answer.status();
+        if status == StatusCode::OK {
+            return Ok(answer);
+        }
+        self.forget_client();
+        let mut body = Vec::new();
+        while let Ok(Some(chunk)) = answer.chunk().await {
+            body.extend_from_slice(&chunk);
+            if body.len() as u64 > SAID_BYTES {
+                break;
+            }
+        }
+        let said: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
+        let said = said["msg"].as_str().unwrap_or_default();
+        Err(RemoteError::Refused {
+            url: url.clone(),
+            status,
+            said: said.chars().take(SAID_CHARS).collect(),
+        })
+    }
+
+    async fn body(
+        &self,
+        url: &Url,
+        answer: reqwest::Result<Response>,
+        most_bytes: u64,
+    ) -> Result<Vec<u8>, RemoteError> {
+        let mut answer = self.checked(url, answer).await?;
+        let mut body = Vec::new();
+        while let Some(chunk) = self.chunk(url, &mut answer).await? {
+            body.extend_from_slice(&chunk);
+            if body.len() as u64 > most_bytes {
+                return Err(RemoteError::Unexpected {
+                    url: url.clone(),
+                    why: format!("more than {most_bytes} bytes"),
+                });
+            }
+        }
+        Ok(body)
+    }
+
+    async fn chunk(
+        &self,
+        url: &Url,
+        answer: &mut Response,
+    ) -> Result<Option<impl AsRef<[u8]> + std::ops::Deref<Target = [u8]> + use<>>, RemoteError>
+    {
+        let chunk = answer.chunk().await;
+        chunk.map_err(|error| self.unreachable(url, error))
+    }
+
+    fn unreachable(&self, url: &Url, error: reqwest::Error) -> RemoteError {
+        self.forget_client();
+        RemoteError::Unreachable {
+            url: url.clone(),
+            why: chain(&error.without_url()),
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! The side that deploys: [`FileSync`], the [`Board`] with a clock, a database and those who wait.
+//!
+//! The rules that must hold: a switch is written down before any follower is told of it; nobody waits longer
+//! than he was promised.
+
+mod check_in;
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use api_types::{FileSyncRepository, LateFollower};
+use environments::EnvironmentName;
+use store::{CodeGenerationRow, Store, StoreError};
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout_at};
+
+use self::check_in::{read, shown};
+use super::board::{Announced, Board, FollowerState, Late};
+use super::commit_of;
+use super::files::FilesError;
+use super::published::Published;
+use crate::content::{ContentError, ContentHash, TreeId};
+use crate::service::now_ms;
+use crate::version::{Signature, Versions};
+
+/// Followers and what they are told. Cheap to clone.
+#[derive(Clone)]
+pub struct FileSync {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    settings: FileSyncSettings,
+    store: Store,
+    versions: Versions,
+    board: Mutex<Board>,
+    /// When each follower was written down.
+    noted: Mutex<BTreeMap<String, i64>>,
+    published: Published,
+    /// Of this process: cursors of another one mean nothing.
+    series: String,
+    /// Somebody told or was told something.
+    changed: watch::Sender<()>,
+    /// One switch after the other gets its number and is written down.
+    announcing: tokio::sync::Mutex<()>,
+}
+
+/// How followers are dealt with.
+#[derive(Clone, Copy, Debug)]
+pub struct FileSyncSettings {
+    /// How long a follower counts as there after it was heard.
+    pub lease: Duration,
+    /// How long a deployment waits for followers.
+    pub timeout: Duration,
+}
+
+/// A content that is handed out.
+#[derive(Debug)]
+pub struct Blob {
+    /// Open to read.
+    pub file: std::fs::File,
+    /// Its size.
+    pub size_bytes: u64,
+}
+
+/// Why a follower is not listened to.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckInError {
+    /// Something in what it tells.
+    #[error("{0} {1}")]
+    Invalid(&'static str, String),
+    /// As many as may be.
+    #[error("too many servers follow this one")]
+    Full,
+    /// The files of a version.
+    #[error("cannot read the files of a version: {0}")]
+    Files(String),
+    /// The disk.
+    #[error(transparent)]
+    Content(#[from] ContentError),
+    /// The database.
+    #[error("cannot write down what a follower tells")]
+    Store(#[from] StoreError),
+}
+
+// === impl FileSync ===
+
+impl FileSync {
+    /// Takes up what was told before. What is live now is what is on the disk.
+    pub async fn start(
+        settings: FileSyncSettings,
+        store: Store,
+        versions: Versions,
+    ) -> Result<Self, CheckInError> {
+        let mut board = Board::new(milliseconds(settings.lease));
+        for row in store.code_generations().await? {
+            let signature = row.signature.as_deref().map(str::parse).transpose();
+            if let (Ok(environment), Ok(signature)) = (row.environment.parse(), signature) {
+                let generation = row.generation;
+                let announced = Announced {
+                    generation,
+                    signature,
+                };
+                board.announce(&environment, announced);
+            }
+        }
+        // They could not tell anything while this server was away: they have their lease from now on.
+        for row in store.code_followers().await? {
+            let report = serde_json::from_str(&row.report).unwrap_or_default();
+            if let Ok(report) = read(&report) {
+                drop(board.check_in(&row.name, report, now_ms()));
+            }
+        }
+        let live = versions.environments()?;
+        let sync = Self {
+            inner: Arc::new(Inner {
+                settings,
+                store,
+                versions,
+                board: Mutex::new(board),
+                noted: Mutex::default(),
+                published: Published::default(),
+                series: uuid::Uuid::new_v4().to_string(),
+                changed: watch::Sender::new(()),
+                announcing: tokio::sync::Mutex::default(),
+            }),
+        };
+        for (environment, signature) in live {
+            let known = sync.board().environments().get(&environment).cloned();
+            if known.is_none_or(|known| known.signature.as_ref() != Some(&signature)) {
+                sync.announce(&environment, Some(&signature)).await?;
+            }
+        }
+        sync.announce_taken_away().await?;
+        Ok(sync)
+    }
+
+    /// Tells what was taken away while no server ran, or before one was killed that could not tell it.
+    async fn announce_taken_away(&self) -> Result<(), CheckInError> {
+        let versions = &self.inner.versions;
+        for environment in versions.noted_taken_away()? {
+            let known = self.board().environments().get(&environment).cloned();
+            let is_told = known.is_none_or(|known| known.signature.is_none());
+            if versions.live(&environment).is_some() || is_told {
+                versions.forget_taken_away(&environment)?;
+            } else {
+                self.announce(&environment, None).await?;
+            }
+        }
+        Ok(())
+    }
+
+    fn board(&self) -> MutexGuard<'_, Board> {
+        self.inner
+            .board
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets followers get a version ready, and waits for them. Who is not then.
+    pub async fn offer(
+        &self,
+        environment: &EnvironmentName,
+        signature: &Signature,
+    ) -> Vec<LateFollower> {
+        self.board().offer(environment, signature);
+        self.tell();
+        self.until_none(|board, now| board.unready(environment, signature, now))
+            .await
+    }
+
+    /// Followers need not get a version ready any more.
+    pub fn withdraw(&self, environment: &EnvironmentName) {
+        self.board().withdraw(environment);
+        self.tell();
+    }
+
+    /// An environment was switched here, or taken away: all followers are told.
+    pub async fn announce(
+        &self,
+        environment: &EnvironmentName,
+        signature: Option<&Signature>,
+    ) -> Result<Announced, CheckInError> {
+        let _one = self.inner.announcing.lock().await;
+        let announced = Announced {
+            generation: self.board().next_generation(),
+            signature: signature.cloned(),
+        };
+        let row = CodeGenerationRow {
+            environment: environment.to_string(),
+            generation: announced.generation,
+            signature: signature.map(ToString::to_string),
+        };
+        self.inner.store.set_code_generation(&row).await?;
+        // A note that stays says what is not so any more, and is forgotten at the next start.
+        if let Err(error) = self.inner.versions.forget_taken_away(environment) {
+            tracing::warn!(%error, "cannot forget that an environment was taken away");
+        }
+        let published: HashSet<_> = {
+            let mut board = self.board();
+            board.announce(environment, announced.clone());
+            let published = board.published();
+            published.map(|(of, it)| (of.clone(), it.clone())).collect()
+        };
+        self.inner.published.keep_only(&published);
+        self.tell();
+        Ok(announced)
+    }
+
+    /// Waits until followers have switched. Who has not then.
+    pub async fn settle(
+        &self,
+        environment: &EnvironmentName,
+        announced: &Announced,
+    ) -> Vec<LateFollower> {
+        self.until_none(|board, now| board.behind(environment, announced, now))
+            .await
+    }
+
+    /// Who has not switched by now.
+    pub fn behind(
+        &self,
+        environment: &EnvironmentName,
+        announced: &Announced,
+    ) -> Vec<LateFollower> {
+        let behind = self.board().behind(environment, announced, now_ms());
+        behind.into_iter().map(Into::into).collect()
+    }
+
+    /// Waits until nobody is late of whom it is expected that he will not be, within the time for that.
+    async fn until_none(&self, late: impl Fn(&Board, i64) -> Vec<Late>) -> Vec<LateFollower> {
+        let deadline = Instant::now() + self.inner.settings.timeout;
+        let mut changed = self.inner.changed.subscribe();
+        loop {
+            changed.mark_unchanged();
+            let now = late(&self.board(), now_ms());
+            let is_over = !now.iter().any(|it| it.is_expected);
+            if is_over || Instant::now() >= deadline {
+                return now.into_iter().map(Into::into).collect();
+            }
+            // A follower that falls silent changes nothing: the lease may end before the deadline does.
+            let look = deadline.min(Instant::now() + Duration::from_secs(1));
+            // Whichever it is, it is looked at once more.
+            drop(timeout_at(look, changed.changed()).await);
+        }
+    }
+
+    fn tell(&self) {
+        self.inner.changed.send_replace(());
+    }
+
+    /// What is live, as Puppet Enterprise names it.
+    pub fn latest(&self) -> FileSyncRepository {
+        let submodules = shown(&self.board());
+        let live = submodules.iter();
+        let live = live.filter_map(|(of, it)| Some((of.as_str(), it.commit.as_deref()?)));
+        FileSyncRepository {
+            commit: commit_of(live).to_string(),
+            submodules,
+        }
+    }
+
+    /// All followers look at everything once more. Waits until those that are living have what is live, or
+    /// until the time for that is over.
+    pub async fn force(&self) {
+        self.board().force();
+        self.tell();
+        let environments = self.board().environments().clone();
+        let behind = |board: &Board, now| {
+            let late = environments.iter();
+            late.flat_map(|(of, it)| board.behind(of, it, now))
+                .collect()
+        };
+        drop(self.until_none(behind).await);
+    }
+
+    /// All followers.
+    pub fn followers(&self) -> Vec<FollowerState> {
+        self.board().followers(now_ms())
+    }
+
+    /// The list of a version's files, as it is kept, and its hash; `None`: nobody is to have it.
+    pub async fn manifest(
+        &self,
+        environment: &EnvironmentName,
+        signature: &Signature,
+    ) -> Result<Option<(TreeId, Vec<u8>)>, CheckInError> {
+        if !self.board().publishes(environment, signature) {
+            return Ok(None);
+        }
+        let (sync, version) = (self.clone(), (environment.clone(), signature.clone()));
+        let files = blocking(move || {
+            let inner = &sync.inner;
+            Ok(inner.published.files(&inner.versions, &version)?)
+        });
+        let files = files.await?;
+        Ok(Some((files.id, files.text.clone())))
+    }
+
+    /// All versions that are here: what is live, and what somebody may still work with.
+    pub async fn versions(&self) -> Result<Vec<(EnvironmentName, Signature)>, CheckInError> {
+        let versions = self.inner.versions.clone();
+        blocking(move || Ok(versions.all()?)).await
+    }
+
+    /// A content; `None`: no version has it that is to be had.
+    pub async fn blob(&self, hash: ContentHash) -> Result<Option<Blob>, CheckInError> {
+        let published: Vec<_> = {
+            let board = self.board();
+            let published = board.published();
+            published.map(|(of, it)| (of.clone(), it.clone())).collect()
+        };
+        let sync = self.clone();
+        blocking(move || {
+            let inner = &sync.inner;
+            if !inner.published.has(hash) {
+                // Lists that another process of this server gave out.
+                for version in &published {
+                    inner.published.files(&inner.versions, version)?;
+                }
+            }
+            match inner.published.has(hash) {
+                true => Ok(inner.versions.content().open_object(hash)?.map(Into::into)),
+                false => Ok(None),
+            }
+        })
+        .await
+    }
+}
+
+impl fmt::Debug for FileSync {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileSync").finish_non_exhaustive()
+    }
+}
+
+fn milliseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, CheckInError> + Send + 'static,
+) -> Result<T, CheckInError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|_| Err(CheckInError::Files("a bug; please report it".to_owned())))
+}
+
+impl From<FilesError> for CheckInError {
+    fn from(error: FilesError) -> Self {
+        Self::Files(error_causes::chain(&error))
+    }
+}
+
+impl From<Late> for LateFollower {
+    fn from(late: Late) -> Self {
+        Self {
+            name: late.name,
+            why: late.why,
+        }
+    }
+}
+
+impl From<(std::fs::File, u64)> for Blob {
+    fn from((file, size_bytes): (std::fs::File, u64)) -> Self {
+        Self { file, size_bytes }
+    }
+}

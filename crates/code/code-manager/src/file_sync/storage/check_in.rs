@@ -1,0 +1,151 @@
+//! A follower's question: what it tells, and what it is told.
+//!
+//! The rule that must hold: what a follower tells is parsed before it is believed.
+
+use std::collections::BTreeMap;
+use std::sync::PoisonError;
+
+use api_types::{CheckInCommand, CheckedIn, FileSyncSubmodule, FollowedEnvironment};
+use environments::EnvironmentName;
+use store::CodeFollowerRow;
+use tokio::time::{Instant, timeout_at};
+
+use super::{CheckInError, FileSync, milliseconds};
+use crate::defaults::{FOLLOWER_ERROR_BYTES, FOLLOWER_NOTED, FOLLOWER_POLL, GENERATION_MAX};
+use crate::file_sync::board::{Board, Had, Report};
+use crate::service::{cut, now_ms};
+use crate::version::Signature;
+
+impl FileSync {
+    /// A follower tells what it has; the answer comes when it is to be told something else, or after a while.
+    pub async fn check_in(
+        &self,
+        name: &str,
+        command: CheckInCommand,
+    ) -> Result<CheckedIn, CheckInError> {
+        let report = read(&command.environments)?;
+        self.heard(name, report, &command.environments).await?;
+        let deadline = Instant::now() + FOLLOWER_POLL;
+        let mut changed = self.inner.changed.subscribe();
+        loop {
+            changed.mark_unchanged();
+            let answer = self.answer();
+            if command.cursor.as_ref() != Some(&answer.cursor) {
+                return Ok(answer);
+            }
+            match timeout_at(deadline, changed.changed()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) | Err(_) => return Ok(answer),
+            }
+        }
+    }
+
+    async fn heard(
+        &self,
+        name: &str,
+        report: Report,
+        told: &BTreeMap<String, FollowedEnvironment>,
+    ) -> Result<(), CheckInError> {
+        let now = now_ms();
+        let (ahead, is_other, gone) = {
+            let mut board = self.board();
+            let gone = board.forget(now);
+            let is_other = board.told_by(name) != Some(&report);
+            let ahead = board.check_in(name, report, now);
+            (ahead.map_err(|_| CheckInError::Full)?, is_other, gone)
+        };
+        self.tell();
+        for name in gone {
+            self.inner.store.forget_code_follower(&name).await?;
+        }
+        for environment in ahead {
+            tracing::warn!(%environment, follower = name, "a follower knows a later switch than this server's database");
+            let live = self.inner.versions.live(&environment);
+            self.announce(&environment, live.as_ref()).await?;
+        }
+        let is_due = {
+            let noted = self
+                .inner
+                .noted
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            let noted = noted.get(name);
+            noted.is_none_or(|at| now - at > milliseconds(FOLLOWER_NOTED))
+        };
+        if is_other || is_due {
+            let row = CodeFollowerRow {
+                name: name.to_owned(),
+                seen_ms: now,
+                report: serde_json::to_string(told).unwrap_or_default(),
+            };
+            self.inner.store.set_code_follower(&row).await?;
+            let mut noted = self
+                .inner
+                .noted
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
+            noted.insert(name.to_owned(), now);
+        }
+        Ok(())
+    }
+
+    fn answer(&self) -> CheckedIn {
+        let board = self.board();
+        let offered = board.offered().iter();
+        CheckedIn {
+            cursor: format!("{}-{}", self.inner.series, board.news()),
+            lease_s: self.inner.settings.lease.as_secs(),
+            environments: shown(&board),
+            staging: offered
+                .map(|(of, it)| (of.to_string(), it.to_string()))
+                .collect(),
+            forced: board.forced(),
+        }
+    }
+}
+
+pub(super) fn shown(board: &Board) -> BTreeMap<String, FileSyncSubmodule> {
+    let each = board.environments().iter().map(|(of, it)| {
+        let shown = FileSyncSubmodule {
+            commit: it.signature.as_ref().map(ToString::to_string),
+            generation: it.generation,
+        };
+        (of.to_string(), shown)
+    });
+    each.collect()
+}
+
+/// What a follower tells, checked.
+pub(super) fn read(told: &BTreeMap<String, FollowedEnvironment>) -> Result<Report, CheckInError> {
+    let mut report = Report::new();
+    for (name, had) in told {
+        let environment: EnvironmentName = name.parse().map_err(|error| {
+            CheckInError::Invalid("environments", format!("has a bad name: {error}"))
+        })?;
+        let invalid = |what: String| {
+            CheckInError::Invalid("environments", format!("of {environment}: {what}"))
+        };
+        let signature = |text: &Option<String>| {
+            let parsed = text.as_deref().map(str::parse::<Signature>);
+            parsed
+                .transpose()
+                .map_err(|error| invalid(error.to_string()))
+        };
+        if !(0..=GENERATION_MAX).contains(&had.generation) {
+            return Err(invalid("no such generation".to_owned()));
+        }
+        let why = cut(
+            had.error.as_deref().unwrap_or_default(),
+            FOLLOWER_ERROR_BYTES,
+        );
+        let failed = signature(&had.failed)?.map(|it| (it, why.to_owned()));
+        let had = Had {
+            generation: had.generation,
+            signature: signature(&had.version)?,
+            staged: signature(&had.staged)?,
+            failed,
+        };
+        report.insert(environment, had);
+    }
+    Ok(report)
+}

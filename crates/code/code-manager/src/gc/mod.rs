@@ -1,0 +1,176 @@
+//! Room on the disk: versions that nobody needs, and contents that no version has. Main function:
+//! [`collect`].
+//!
+//! The rules that must hold:
+//! - what is live, pinned, in use, new, or among the last ones of its environment stays;
+//! - whoever calls this builds nothing and switches nothing meanwhile: what is being built has contents that
+//!   no version has yet;
+//! - it can be cut off at any moment, also by a kill, and what it leaves is whole.
+
+mod claim;
+mod needs;
+mod notes;
+mod objects;
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use environments::EnvironmentName;
+use tokio_util::sync::CancellationToken;
+
+use crate::content::ContentError;
+use crate::defaults::{KEEP_AT_LEAST, KEEP_VERSIONS, KEEP_VERSIONS_FOR};
+use crate::git::Mirrors;
+use crate::version::{Signature, Versions};
+pub(crate) use claim::claim;
+pub use claim::is_claimed;
+use needs::Needs;
+use notes::{Notes, forget};
+
+/// Which versions stay that nobody uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Keep {
+    /// So many of each environment beside the live one, the last ones that were live; `None`: all.
+    pub versions: Option<usize>,
+    /// And others for so long after they were live; [`KEEP_AT_LEAST`] is the least.
+    pub age: Duration,
+}
+
+/// What stays beside what is live.
+#[derive(Clone, Debug, Default)]
+pub struct Kept {
+    /// Pinned, or in use by plans and jobs.
+    pub used: HashSet<(EnvironmentName, Signature)>,
+    /// And what else.
+    pub keep: Keep,
+    /// Contents and notes that were written within this time stay, though no version has them: a deployment
+    /// that failed finds them when it is done once more.
+    pub spare: Duration,
+    /// Say only what would go.
+    pub dry_run: bool,
+    /// Which of the directories of contents is looked at first; whoever was cut off goes on there.
+    pub first: u8,
+    /// Cuts it off.
+    pub cut: CancellationToken,
+}
+
+/// What went.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Collected {
+    /// Versions.
+    pub versions: Vec<(EnvironmentName, Signature)>,
+    /// Contents that no version had.
+    pub objects: usize,
+    /// What they took.
+    pub bytes: u64,
+    /// What all contents take now; only if nothing cut it off.
+    pub left_bytes: u64,
+    /// The directory of contents where it was cut off; `None`: it was not.
+    pub cut_at: Option<u8>,
+    /// Notes and lists of files that no version needed.
+    pub notes: usize,
+    /// Copies of repositories that nobody used any more.
+    pub repositories: usize,
+    /// What those that are left take; `None`: it was not looked.
+    pub repositories_bytes: Option<u64>,
+}
+
+/// Where what is beside versions and contents is.
+#[derive(Debug)]
+pub(crate) struct Beside<'a> {
+    pub(crate) mirrors: &'a Mirrors,
+    /// Notes of archives and releases.
+    pub(crate) archives: &'a Path,
+    /// Notes of Subversion's revisions.
+    pub(crate) svn: &'a Path,
+    /// The addresses of the control repositories.
+    pub(crate) sources: HashSet<String>,
+}
+
+// === impl Keep ===
+
+impl Default for Keep {
+    fn default() -> Self {
+        Self {
+            versions: Some(KEEP_VERSIONS),
+            age: KEEP_VERSIONS_FOR,
+        }
+    }
+}
+
+/// Removes what nobody needs. In a dry run, contents that only versions that would go have are not counted.
+pub fn collect(versions: &Versions, kept: &Kept) -> Result<Collected, ContentError> {
+    let mut collected = Collected::default();
+    for (environment, signature) in superfluous(versions, kept)? {
+        if kept.cut.is_cancelled() {
+            break;
+        }
+        if kept.dry_run || versions.retire(&environment, &signature)? {
+            collected.versions.push((environment, signature));
+        }
+    }
+    if !kept.dry_run {
+        versions.clear_retired(&kept.cut)?;
+    }
+    objects::sweep(versions.content(), kept, &mut collected)?;
+    Ok(collected)
+}
+
+/// Removes what is beside them and nobody needs: notes, lists of files, copies of repositories.
+pub(crate) fn collect_beside(
+    versions: &Versions,
+    beside: Beside<'_>,
+    kept: &Kept,
+    collected: &mut Collected,
+) -> Result<(), ContentError> {
+    let Some(needs) = Needs::of(versions, &kept.cut)? else {
+        return Ok(());
+    };
+    if !kept.dry_run {
+        let notes = Notes {
+            content: versions.content(),
+            archives: beside.archives,
+            svn: beside.svn,
+            repositories: beside.mirrors.directory(),
+        };
+        collected.notes = forget(&notes, &needs, kept)?;
+        let mut needed = beside.sources;
+        needed.extend(needs.remotes);
+        collected.repositories = beside.mirrors.forget_unused(&needed)?;
+    }
+    if !kept.cut.is_cancelled() {
+        collected.repositories_bytes = Some(beside.mirrors.bytes()?);
+    }
+    Ok(())
+}
+
+fn superfluous(
+    versions: &Versions,
+    kept: &Kept,
+) -> Result<Vec<(EnvironmentName, Signature)>, ContentError> {
+    let Some(keeps) = kept.keep.versions else {
+        return Ok(Vec::new());
+    };
+    let mut of: BTreeMap<EnvironmentName, Vec<(SystemTime, Signature)>> = BTreeMap::new();
+    for (environment, signature) in versions.all()? {
+        let used = versions.used(&environment, &signature);
+        let used = used.unwrap_or_else(SystemTime::now);
+        of.entry(environment).or_default().push((used, signature));
+    }
+    let (now, age) = (SystemTime::now(), kept.keep.age.max(KEEP_AT_LEAST));
+    let is_old = |used: SystemTime| now.duration_since(used).is_ok_and(|it| it > age);
+    let mut superfluous = Vec::new();
+    for (environment, mut all) in of {
+        let live = versions.live(&environment);
+        all.retain(|(_, signature)| Some(signature) != live.as_ref());
+        all.sort_by_key(|(used, _)| std::cmp::Reverse(*used));
+        for (used, signature) in all.into_iter().skip(keeps) {
+            let version = (environment.clone(), signature);
+            if is_old(used) && !kept.used.contains(&version) {
+                superfluous.push(version);
+            }
+        }
+    }
+    Ok(superfluous)
+}

@@ -1,0 +1,232 @@
+//! Comparison of the whole code store with its hashes, without network and without changes. Main function:
+//! [`check_store`].
+//!
+//! Every content is hashed anew, whatever was verified before, and every file of every version is compared with
+//! the trees that the version's lock names. The rule that must hold: a version counts as whole only if each of
+//! its files was compared; where the trees are not known any more, the reason is reported instead.
+
+mod contents;
+mod expected;
+mod verification;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use environments::EnvironmentName;
+use tokio_util::sync::CancellationToken;
+
+use crate::content::{ContentError, Manifest, failed};
+use crate::defaults::NAMED_DAMAGED_FILES;
+use crate::file_sync::{STAGED, manifest_of, signature_of};
+use crate::lock::{LOCK_FILE, Lock};
+use crate::version::{IsContentRight, Signature, Versions};
+use contents::HashedContents;
+use expected::expected_layout;
+pub use verification::{StoreVerification, VersionRepair};
+
+/// Result of a comparison of the whole store.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoreCheck {
+    /// Number of contents that were hashed.
+    pub contents: usize,
+    /// Total size of those contents, in bytes.
+    pub bytes: u64,
+    /// Paths of contents whose bytes or mode are not those of their names, sorted.
+    pub damaged_contents: Vec<PathBuf>,
+    /// One entry for each version, sorted by environment and signature.
+    pub versions: Vec<VersionCheck>,
+}
+
+/// Result of the comparison of one version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VersionCheck {
+    /// Environment that the version belongs to.
+    pub environment: EnvironmentName,
+    /// Signature of the version.
+    pub signature: Signature,
+    /// True if the version is live.
+    pub is_live: bool,
+    /// Outcome of the comparison.
+    pub integrity: Integrity,
+}
+
+/// Outcome of the comparison of one version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Integrity {
+    /// Every file and link is as it was built.
+    Whole,
+    /// These files and links are missing or different, by path.
+    Damaged(Vec<String>),
+    /// The version cannot be compared, for this reason.
+    Unknown(String),
+}
+
+/// Reason for which the store cannot be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// A directory of the store cannot be read.
+    #[error(transparent)]
+    Content(#[from] ContentError),
+    /// The caller is gone, or the server is stopping.
+    #[error("the comparison was cut off")]
+    Cut,
+}
+
+// === impl StoreCheck ===
+
+impl StoreCheck {
+    /// Versions that are damaged, or could not be compared.
+    pub fn not_whole(&self) -> Vec<(EnvironmentName, Signature)> {
+        let versions = self.versions.iter();
+        versions
+            .filter(|it| it.integrity != Integrity::Whole)
+            .map(|it| (it.environment.clone(), it.signature.clone()))
+            .collect()
+    }
+}
+
+/// Compares the whole store. Blocks while it reads every content once.
+pub fn check_store(versions: &Versions, cut: &CancellationToken) -> Result<StoreCheck, CheckError> {
+    let hashed = HashedContents::read(versions.content(), cut)?;
+    let mut checked = Vec::new();
+    for (environment, signature) in versions.all()? {
+        if cut.is_cancelled() {
+            return Err(CheckError::Cut);
+        }
+        let is_right = |sha256, executable, size_bytes| {
+            hashed.is_right(versions.content(), (sha256, executable), size_bytes)
+        };
+        let integrity = compare(versions, &environment, &signature, &is_right);
+        // It may have been collected meanwhile.
+        if versions.has(&environment, &signature) {
+            checked.push(VersionCheck {
+                is_live: versions.live(&environment).as_ref() == Some(&signature),
+                environment,
+                signature,
+                integrity,
+            });
+        }
+    }
+    Ok(StoreCheck {
+        contents: hashed.count,
+        bytes: hashed.bytes,
+        damaged_contents: hashed.damaged_paths(versions.content()),
+        versions: checked,
+    })
+}
+
+/// Compares one version, with contents that were hashed once in this process. Blocks.
+pub(crate) fn check_version(
+    versions: &Versions,
+    environment: &EnvironmentName,
+    signature: &Signature,
+) -> Integrity {
+    let content = versions.content();
+    let is_right = |sha256, executable, size_bytes| content.has(sha256, executable, size_bytes);
+    compare(versions, environment, signature, &is_right)
+}
+
+/// Paths at which a manifest that was read from a version differs from the trees that its lock names; empty
+/// also if those are not known.
+pub(crate) fn differences(
+    versions: &Versions,
+    environment: &EnvironmentName,
+    signature: &Signature,
+    manifest: &Manifest,
+) -> Vec<String> {
+    let lock = versions.lock(environment, signature);
+    let Some(lock) = lock.filter(|lock| lock.signature() == *signature) else {
+        return vec![LOCK_FILE.to_owned()];
+    };
+    if lock.control.remote == STAGED {
+        return match is_as_published(manifest, &lock) {
+            true => Vec::new(),
+            false => vec![PUBLISHED_FILES.to_owned()],
+        };
+    }
+    let Ok(layout) = expected_layout(versions, &lock) else {
+        return Vec::new();
+    };
+    layout
+        .entries()
+        .filter(|(path, entry)| manifest.get(path.as_bytes()) != Some(entry))
+        .map(|(path, _)| path.to_string())
+        .collect()
+}
+
+/// Takes the names of these contents away.
+pub(crate) fn discard(contents: &[PathBuf]) -> Result<(), ContentError> {
+    for path in contents {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(failed("remove", path)(error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn compare(
+    versions: &Versions,
+    environment: &EnvironmentName,
+    signature: &Signature,
+    is_right: IsContentRight<'_>,
+) -> Integrity {
+    let lock = versions.lock(environment, signature);
+    let Some(lock) = lock.filter(|lock| lock.signature() == *signature) else {
+        return Integrity::Damaged(vec![LOCK_FILE.to_owned()]);
+    };
+    if lock.control.remote == STAGED {
+        return compare_staged(&versions.path(environment, signature), &lock);
+    }
+    let layout = match expected_layout(versions, &lock) {
+        Ok(layout) => layout,
+        Err(why) => return Integrity::Unknown(why.to_string()),
+    };
+    let damaged = versions.damaged(environment, signature, &layout, is_right);
+    match damaged.is_empty() {
+        true => Integrity::Whole,
+        false => Integrity::Damaged(damaged),
+    }
+}
+
+/// A published version is named by the hash of its files, which are compared as a whole.
+fn compare_staged(root: &Path, lock: &Lock) -> Integrity {
+    let manifest = match manifest_of(root) {
+        Ok(manifest) => manifest,
+        Err(error) => return Integrity::Unknown(error_causes::chain(&error)),
+    };
+    match is_as_published(&manifest, lock) {
+        true => Integrity::Whole,
+        false => Integrity::Damaged(vec![PUBLISHED_FILES.to_owned()]),
+    }
+}
+
+/// Stands for the files of a published version, of which only a common hash is known.
+const PUBLISHED_FILES: &str = "(files that were published)";
+
+fn is_as_published(manifest: &Manifest, lock: &Lock) -> bool {
+    let mut published = Manifest::default();
+    let entries = manifest.entries();
+    for (path, entry) in entries.filter(|(path, _)| path.as_bytes() != LOCK_FILE.as_bytes()) {
+        // It was in a manifest before.
+        drop(published.add(path.clone(), entry.clone()));
+    }
+    signature_of(&lock.environment, &published).control.commit == lock.control.commit
+}
+
+/// The first paths of a list, for messages.
+pub(crate) fn named_paths(paths: &[String]) -> String {
+    let named: Vec<&str> = paths
+        .iter()
+        .take(NAMED_DAMAGED_FILES)
+        .map(String::as_str)
+        .collect();
+    let named = named.join(", ");
+    match paths.len().saturating_sub(NAMED_DAMAGED_FILES) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
+}

@@ -1,0 +1,72 @@
+//! A comparison of the store together with what was repaired: [`StoreVerification`], as clients see it.
+
+use std::collections::HashMap;
+
+use api_types::{CodeVerified, CodeVerifiedVersion};
+use environments::EnvironmentName;
+
+use super::{Integrity, StoreCheck, VersionCheck};
+use crate::defaults::SHOWN_DAMAGED_FILES;
+use crate::version::Signature;
+
+/// Comparison of the store, and the repairs that were asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoreVerification {
+    /// The store as it was found.
+    pub check: StoreCheck,
+    /// Repairs of versions that were not known to be whole; empty if none were asked for.
+    pub repairs: HashMap<(EnvironmentName, Signature), VersionRepair>,
+}
+
+/// Repair of one version.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VersionRepair {
+    /// Number of the deployment that did it; `None` without a server.
+    pub deployment: Option<i64>,
+    /// Reason for which the version is still as it was; `None` if it is whole now.
+    pub error: Option<String>,
+}
+
+// === impl StoreVerification ===
+
+impl StoreVerification {
+    /// The same as clients see it.
+    pub fn shown(&self) -> CodeVerified {
+        let versions = self.check.versions.iter();
+        CodeVerified {
+            contents: self.check.contents,
+            bytes: self.check.bytes,
+            damaged_contents: self.check.damaged_contents.len(),
+            versions: versions
+                .map(|version| self.shown_version(version))
+                .collect(),
+        }
+    }
+
+    fn shown_version(&self, version: &VersionCheck) -> CodeVerifiedVersion {
+        let name = (version.environment.clone(), version.signature.clone());
+        let repair = self.repairs.get(&name);
+        let is_repaired = repair.is_some_and(|repair| repair.error.is_none());
+        let (found, damaged, why): (_, &[String], _) = match &version.integrity {
+            Integrity::Whole => ("whole", &[], None),
+            Integrity::Damaged(paths) => ("damaged", paths, None),
+            Integrity::Unknown(why) => ("unknown", &[], Some(why.clone())),
+        };
+        let state = match is_repaired {
+            true if damaged.is_empty() => "whole",
+            true => "repaired",
+            false => found,
+        };
+        let error = repair.and_then(|repair| repair.error.clone());
+        CodeVerifiedVersion {
+            environment: version.environment.to_string(),
+            version: version.signature.to_string(),
+            live: version.is_live,
+            state: state.to_owned(),
+            damaged: damaged.iter().take(SHOWN_DAMAGED_FILES).cloned().collect(),
+            damaged_files: damaged.len(),
+            why: error.or(why.filter(|_| !is_repaired)),
+            deployment: repair.and_then(|repair| repair.deployment),
+        }
+    }
+}

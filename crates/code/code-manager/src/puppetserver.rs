@@ -1,0 +1,269 @@
+//! A puppetserver on the same code, which has to forget what it knows of an environment: [`Puppetserver`].
+//!
+//! `DELETE /puppet-admin-api/v1/environment-cache`, with a client certificate; the server's `auth.conf`
+//! needs a rule. If its code ids are Tutti's, no compile goes on while another version becomes live: it would have
+//! the new version's id or data and the old one's classes, and come out without the checksums of its files. The
+//! rule here: a puppetserver delays a deployment by [`COMPILES_WAIT`] and the attempts to tell it at the most, and
+//! does not make it fail.
+
+use error_causes::chain;
+use std::error::Error;
+use std::time::Instant;
+
+use async_trait::async_trait;
+use environments::EnvironmentName;
+use pki::{ClientTls, TlsFiles};
+use reqwest::{Client, ClientBuilder, StatusCode, Url};
+use serde_json::Value;
+
+use crate::defaults::{
+    COMPILES_LOOK, COMPILES_WAIT, FLUSH_ATTEMPTS, FLUSH_BACKOFF, FLUSH_TIMEOUT, STATUS_BYTES,
+};
+use crate::gate::{Closed, Gate};
+use crate::service::{After, Pause, Paused};
+
+/// A puppetserver.
+#[derive(Debug)]
+pub struct Puppetserver {
+    url: Url,
+    tls: TlsFiles,
+    gate: Option<Gate>,
+}
+
+/// Why one cannot be asked.
+pub(crate) type Failed = Box<dyn Error + Send + Sync>;
+
+/// What asks for a code id while it has an instance of JRuby.
+const COMPILES: [&str; 4] = [
+    "/puppet/v3/catalog/",
+    "/puppet/v4/catalog",
+    "/puppet/v3/compile",
+    "/puppet/v3/tasks/",
+];
+
+// === impl Puppetserver ===
+
+impl Puppetserver {
+    /// At `url`, for example `https://puppet.example:8140`, shown the certificate of `tls`.
+    pub fn new(url: Url, tls: TlsFiles) -> Self {
+        Self {
+            url,
+            tls,
+            gate: None,
+        }
+    }
+
+    /// Its code ids come through this gate.
+    #[must_use]
+    pub fn with_gate(mut self, gate: Gate) -> Self {
+        self.gate = Some(gate);
+        self
+    }
+
+    async fn client(&self) -> Result<Client, Failed> {
+        let builder = with_certificate(self.tls.clone()).await?;
+        Ok(builder.no_proxy().timeout(FLUSH_TIMEOUT).build()?)
+    }
+
+    fn place(&self, path: &str, key: &str, value: &str) -> Url {
+        let mut url = self.url.clone();
+        url.set_path(path);
+        url.query_pairs_mut().append_pair(key, value);
+        url
+    }
+
+    /// Tells it, again if it does not answer or is too busy.
+    async fn flush(&self, environment: &EnvironmentName) -> Result<StatusCode, Failed> {
+        let http = self.client().await?;
+        let path = "/puppet-admin-api/v1/environment-cache";
+        let url = self.place(path, "environment", environment.as_str());
+        let mut attempt = 1;
+        loop {
+            let answer = http.delete(url.clone()).send().await;
+            let failed = match &answer {
+                Ok(answer) => answer.status().is_server_error(),
+                Err(error) => error.is_connect() || error.is_timeout(),
+            };
+            if !failed || attempt == FLUSH_ATTEMPTS {
+                return Ok(answer.map_err(reqwest::Error::without_url)?.status());
+            }
+            tokio::time::sleep(FLUSH_BACKOFF * attempt).await;
+            attempt += 1;
+        }
+    }
+
+    /// Waits until whatever it compiles stands before the gate.
+    async fn quiet(&self, closed: &mut Closed) -> Result<(), Failed> {
+        let http = self.client().await?;
+        let url = self.place("/status/v1/services/jruby-metrics", "level", "debug");
+        let began = Instant::now();
+        loop {
+            // First these: who waits is certainly among the compiles that are counted then.
+            let waiting = closed.waiting()?;
+            let pool = match pool(&http, &url).await {
+                // It is not there, and compiles nothing.
+                Err(error) if error.is_connect() => return Ok(()),
+                told => told.map_err(reqwest::Error::without_url)?,
+            };
+            let pool = pool.ok_or("its status names no instances of JRuby")?;
+            if pool.compiling <= waiting && pool.is_whole {
+                return Ok(());
+            }
+            if began.elapsed() >= COMPILES_WAIT {
+                let many = pool.compiling.saturating_sub(waiting);
+                let seconds = COMPILES_WAIT.as_secs();
+                let what = match many {
+                    0 => "an instance of JRuby was still being made".to_owned(),
+                    many => format!("{many} went on"),
+                };
+                return Err(format!(
+                    "{what} after {seconds} s; their catalogs may mix two versions"
+                )
+                .into());
+            }
+            // It tells nobody when a compile is over.
+            tokio::time::sleep(COMPILES_LOOK).await;
+        }
+    }
+
+    fn host(&self) -> &str {
+        self.url.host_str().unwrap_or_default()
+    }
+}
+
+/// A client that shows a certificate and follows no redirect with it.
+pub(crate) async fn with_certificate(tls: TlsFiles) -> Result<ClientBuilder, Failed> {
+    // Read anew each time: certificates are renewed.
+    let tls = tokio::task::spawn_blocking(move || ClientTls::load(&tls)).await??;
+    Ok(Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .tls_backend_preconfigured((*tls).clone()))
+}
+
+/// Its instances of JRuby.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Pool {
+    /// How many are held by requests that ask for code ids.
+    compiling: usize,
+    /// Whether all are there. One that is being made has looked at the environments already, and cannot be told
+    /// to forget them yet (observed with puppetserver 7.9).
+    is_whole: bool,
+}
+
+/// `None`: it does not say.
+async fn pool(http: &Client, url: &Url) -> Result<Option<Pool>, reqwest::Error> {
+    let answer = http.get(url.clone()).send().await?;
+    let mut answer = answer.error_for_status()?;
+    let mut body = Vec::new();
+    while let Some(chunk) = answer.chunk().await? {
+        body.extend_from_slice(&chunk);
+        if body.len() > STATUS_BYTES {
+            return Ok(None);
+        }
+    }
+    Ok(serde_json::from_slice(&body)
+        .ok()
+        .and_then(|status| read(&status)))
+}
+
+fn read(status: &Value) -> Option<Pool> {
+    let metrics = &status["status"]["experimental"]["metrics"];
+    let count = |name: &str| metrics[name].as_u64();
+    let borrowed = metrics["borrowed-instances"].as_array()?;
+    let compiles = |instance: &&Value| {
+        // What is no request is a deployment's business neither: a pool that is made anew.
+        let uri = instance["reason"]["request"]["uri"].as_str();
+        uri.is_some_and(|uri| COMPILES.iter().any(|begin| uri.starts_with(begin)))
+    };
+    let there = count("num-free-jrubies")? + borrowed.len() as u64;
+    Some(Pool {
+        compiling: borrowed.iter().filter(compiles).count(),
+        is_whole: there >= count("num-jrubies")?,
+    })
+}
+
+impl Pause for Closed {}
+
+#[async_trait]
+impl After for Puppetserver {
+    async fn switching(&self) -> Paused {
+        let Some(gate) = &self.gate else {
+            return Paused::default();
+        };
+        let note = |why: &(dyn Error + 'static)| {
+            let host = self.host();
+            format!(
+                "compiles of the puppetserver {host} were not waited for: {}",
+                chain(why)
+            )
+        };
+        match gate.close().await {
+            Ok(mut closed) => {
+                let quiet = self.quiet(&mut closed).await;
+                Paused {
+                    pause: Some(Box::new(closed)),
+                    note: quiet.err().map(|why| note(&*why)),
+                }
+            }
+            Err(error) => Paused {
+                pause: None,
+                note: Some(note(&error)),
+            },
+        }
+    }
+
+    async fn switched(&self, environment: &EnvironmentName) -> Result<(), String> {
+        let why = match self
+            .flush(environment)
+            .await
+            .map_err(|error| chain(&*error))
+        {
+            Ok(StatusCode::NO_CONTENT) => return Ok(()),
+            Ok(StatusCode::FORBIDDEN) => "it refuses it: its auth.conf needs a rule for DELETE on \
+                 /puppet-admin-api/v1/environment-cache with this server's certname"
+                .to_owned(),
+            Ok(status) => format!("it answers {status}"),
+            Err(why) => why,
+        };
+        Err(format!(
+            "the puppetserver {} was not told to forget what it knows of {environment}: {why}",
+            self.host()
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn compiles_are_told_from_other_requests() {
+        let of = |uri: &str| json!({"time": 1, "reason": {"request": {"uri": uri}}});
+        let status = |borrowed: Value, free: u64| {
+            let metrics =
+                json!({"borrowed-instances": borrowed, "num-free-jrubies": free, "num-jrubies": 6});
+            read(&json!({"status": {"experimental": {"metrics": metrics}}}))
+        };
+        let pool = |compiling, is_whole| {
+            Some(Pool {
+                compiling,
+                is_whole,
+            })
+        };
+        let some = [
+            "/puppet/v3/catalog/node1.example.com",
+            "/puppet/v3/file_metadatas/plugins",
+            "/puppet/v4/catalog",
+            "/puppet/v3/report/node1.example.com",
+            "/puppet/v3/tasks/package/init",
+        ]
+        .map(of);
+        assert_eq!(status(json!(some), 1), pool(3, true));
+        assert_eq!(status(json!(some), 0), pool(3, false));
+        let init = json!([{"time": 1, "reason": "init"}]);
+        assert_eq!(status(init, 5), pool(0, true));
+        assert_eq!(read(&json!({"status": {}})), None);
+    }
+}

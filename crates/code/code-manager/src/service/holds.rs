@@ -1,0 +1,279 @@
+//! Who works with an environment and who changes it: [`Holds`], without I/O.
+//!
+//! Plans and jobs that want an environment to stay as it is hold it together; a deployment that switches it
+//! holds it alone. The rules that must hold: no switch while a worker holds, no worker begins while a switch is
+//! on; and whoever asks first comes first, so that neither a stream of workers keeps a deployment off for ever,
+//! nor the other way round.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fmt;
+
+use environments::EnvironmentName;
+
+/// A place in the line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Ticket(u64);
+
+/// Who works with the code of an environment, and wants it to stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Worker {
+    /// The plan job of this number.
+    Plan(i64),
+    /// The job of this number: Puppet runs.
+    Job(i64),
+}
+
+/// Who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Who {
+    /// A plan or a job; which, as soon as it has a number.
+    Worker(Option<Worker>),
+    /// The deployment of this number.
+    Deployment(i64),
+}
+
+/// What keeps somebody waiting.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Blockers {
+    /// Plans that hold the environment; those that have no number yet are not named.
+    pub plans: Vec<i64>,
+    /// Jobs that hold it, in the same way.
+    pub jobs: Vec<i64>,
+    /// Deployments that switch it, or that asked before.
+    pub deployments: Vec<i64>,
+}
+
+impl fmt::Display for Blockers {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let groups = [
+            ("plan jobs", &self.plans),
+            ("jobs", &self.jobs),
+            ("deployments", &self.deployments),
+        ];
+        let named = groups.iter().filter(|(_, numbers)| !numbers.is_empty());
+        let named = named.map(|(what, numbers)| {
+            let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+            format!("{what} {}", numbers.join(", "))
+        });
+        match named.collect::<Vec<_>>() {
+            named if named.is_empty() => write!(out, "one that is just starting"),
+            named => write!(out, "{}", named.join(" and ")),
+        }
+    }
+}
+
+/// All environments.
+#[derive(Debug, Default)]
+pub(super) struct Holds {
+    last: u64,
+    lanes: HashMap<EnvironmentName, Lane>,
+}
+
+#[derive(Debug, Default)]
+struct Lane {
+    holding: BTreeMap<Ticket, Who>,
+    waiting: VecDeque<(Ticket, Who)>,
+}
+
+impl Holds {
+    /// Puts somebody in the line.
+    pub(super) fn ask(&mut self, environment: &EnvironmentName, who: Who) -> Ticket {
+        self.last += 1;
+        let ticket = Ticket(self.last);
+        let lane = self.lanes.entry(environment.clone()).or_default();
+        lane.waiting.push_back((ticket, who));
+        ticket
+    }
+
+    /// Lets those in whose turn it is; gives their tickets.
+    pub(super) fn admit(&mut self, environment: &EnvironmentName) -> Vec<Ticket> {
+        let Some(lane) = self.lanes.get_mut(environment) else {
+            return Vec::new();
+        };
+        let mut admitted = Vec::new();
+        while let Some((ticket, who)) = lane.waiting.front().copied() {
+            let is_free = match who {
+                Who::Worker(_) => !lane.is_switching(),
+                Who::Deployment(_) => lane.holding.is_empty(),
+            };
+            if !is_free {
+                break;
+            }
+            lane.waiting.pop_front();
+            lane.holding.insert(ticket, who);
+            admitted.push(ticket);
+        }
+        admitted
+    }
+
+    /// Somebody goes, whether he held or waited.
+    pub(super) fn leave(&mut self, environment: &EnvironmentName, ticket: Ticket) {
+        let Some(lane) = self.lanes.get_mut(environment) else {
+            return;
+        };
+        lane.holding.remove(&ticket);
+        lane.waiting.retain(|(waiting, _)| *waiting != ticket);
+        if lane.holding.is_empty() && lane.waiting.is_empty() {
+            self.lanes.remove(environment);
+        }
+    }
+
+    /// A worker got its number.
+    pub(super) fn name(&mut self, environment: &EnvironmentName, ticket: Ticket, worker: Worker) {
+        let lane = self.lanes.get_mut(environment);
+        if let Some(who) = lane.and_then(|lane| lane.holding.get_mut(&ticket)) {
+            *who = Who::Worker(Some(worker));
+        }
+    }
+
+    /// Whom somebody waits for.
+    pub(super) fn blockers(&self, environment: &EnvironmentName, ticket: Ticket) -> Blockers {
+        let mut blockers = Blockers::default();
+        let Some(lane) = self.lanes.get(environment) else {
+            return blockers;
+        };
+        let before = lane
+            .waiting
+            .iter()
+            .take_while(|(other, _)| *other != ticket);
+        let before = before.map(|(_, who)| who);
+        for who in lane.holding.values().chain(before) {
+            match who {
+                Who::Worker(None) => {}
+                Who::Worker(Some(Worker::Plan(number))) => blockers.plans.push(*number),
+                Who::Worker(Some(Worker::Job(number))) => blockers.jobs.push(*number),
+                Who::Deployment(id) => blockers.deployments.push(*id),
+            }
+        }
+        blockers
+    }
+}
+
+impl Holds {
+    /// The deployments that wait, and for whom.
+    pub(super) fn waiting_deployments(&self) -> HashMap<i64, Blockers> {
+        let mut waiting = HashMap::new();
+        for (environment, lane) in &self.lanes {
+            for (ticket, who) in &lane.waiting {
+                if let Who::Deployment(id) = who {
+                    waiting.insert(*id, self.blockers(environment, *ticket));
+                }
+            }
+        }
+        waiting
+    }
+}
+
+impl Lane {
+    fn is_switching(&self) -> bool {
+        let mut holding = self.holding.values();
+        holding.any(|who| matches!(who, Who::Deployment(_)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name() -> EnvironmentName {
+        "production".parse().unwrap()
+    }
+
+    fn plan(number: i64) -> Who {
+        Who::Worker(Some(Worker::Plan(number)))
+    }
+
+    #[test]
+    fn workers_hold_together_and_a_switch_alone() {
+        let mut holds = Holds::default();
+        let (a, b) = (
+            holds.ask(&name(), plan(1)),
+            holds.ask(&name(), Who::Worker(None)),
+        );
+        assert_eq!(holds.admit(&name()), [a, b]);
+        holds.name(&name(), b, Worker::Job(2));
+        let switch = holds.ask(&name(), Who::Deployment(7));
+        assert_eq!(holds.admit(&name()), []);
+        // A worker that comes later does not overtake the deployment.
+        let late = holds.ask(&name(), plan(3));
+        assert_eq!(holds.admit(&name()), []);
+        let blockers = holds.blockers(&name(), switch);
+        assert_eq!(blockers.to_string(), "plan jobs 1 and jobs 2");
+        assert_eq!(holds.blockers(&name(), late).deployments, [7]);
+        holds.leave(&name(), a);
+        assert_eq!(holds.admit(&name()), []);
+        holds.leave(&name(), b);
+        assert_eq!(holds.admit(&name()), [switch]);
+        assert_eq!(holds.admit(&name()), []);
+        holds.leave(&name(), switch);
+        assert_eq!(holds.admit(&name()), [late]);
+        holds.leave(&name(), late);
+        assert!(holds.lanes.is_empty());
+    }
+
+    #[test]
+    fn who_gives_up_makes_way_and_environments_do_not_meet() {
+        let mut holds = Holds::default();
+        let first = holds.ask(&name(), plan(1));
+        holds.admit(&name());
+        let switch = holds.ask(&name(), Who::Deployment(7));
+        let late = holds.ask(&name(), plan(2));
+        let other = "staging".parse().unwrap();
+        let elsewhere = holds.ask(&other, Who::Deployment(8));
+        assert_eq!(holds.admit(&other), [elsewhere]);
+        holds.leave(&name(), switch);
+        assert_eq!(holds.admit(&name()), [late]);
+        for (environment, ticket) in [(name(), first), (name(), late), (other, elsewhere)] {
+            holds.leave(&environment, ticket);
+        }
+        assert!(holds.lanes.is_empty());
+    }
+
+    #[test]
+    fn whatever_happens_nobody_is_forgotten_and_no_two_meet_who_must_not() {
+        let mut seed = 11_u64;
+        let mut random = move |below: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            usize::try_from(seed >> 33).unwrap() % below
+        };
+        let mut holds = Holds::default();
+        let (mut inside, mut outside) = (Vec::new(), Vec::new());
+        let (mut asked, mut admitted) = (0, 0);
+        for number in 0..2_000 {
+            let who = match random(4) {
+                0 => Who::Deployment(number),
+                1 => Who::Worker(Some(Worker::Job(number))),
+                _ => plan(number),
+            };
+            let ticket = holds.ask(&name(), who);
+            outside.push((ticket, who));
+            asked += 1;
+            for ticket in holds.admit(&name()) {
+                // In the order in which they asked.
+                let (first, who) = outside.remove(0);
+                assert_eq!(first, ticket);
+                inside.push((ticket, who));
+                admitted += 1;
+            }
+            let switching = |(_, who): &&(Ticket, Who)| matches!(who, Who::Deployment(_));
+            if inside.iter().any(|it| switching(&it)) {
+                assert_eq!(inside.len(), 1);
+            }
+            if random(3) > 0 && !inside.is_empty() {
+                let (ticket, _) = inside.swap_remove(random(inside.len()));
+                holds.leave(&name(), ticket);
+            }
+        }
+        while !inside.is_empty() {
+            inside
+                .drain(..)
+                .for_each(|(ticket, _)| holds.leave(&name(), ticket));
+            for ticket in holds.admit(&name()) {
+                inside.push((ticket, outside.remove(0).1));
+                admitted += 1;
+            }
+        }
+        assert_eq!((asked, outside.len(), admitted), (2_000, 0, 2_000));
+        assert!(holds.lanes.is_empty());
+    }
+}

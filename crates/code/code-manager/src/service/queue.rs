@@ -1,0 +1,257 @@
+//! Whose turn it is: [`Queue`], without I/O.
+//!
+//! The rules that must hold: one environment has one piece of work under way, others wait in the order in
+//! which they were asked for; environments do not wait for each other, but for a place; and what is asked
+//! for while the same still waits joins it, since that will see everything that is there by now.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use environments::EnvironmentName;
+
+use super::Action;
+use crate::version::Signature;
+
+/// Work that waits, and the environments that are worked on.
+#[derive(Debug)]
+pub(super) struct Queue {
+    places: usize,
+    most: usize,
+    waiting: usize,
+    running: usize,
+    /// Environments with work that could begin, in the order in which it was asked for.
+    ready: VecDeque<EnvironmentName>,
+    lanes: HashMap<EnvironmentName, Lane>,
+}
+
+/// One piece of work, for all who asked for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Work {
+    pub(super) environment: EnvironmentName,
+    pub(super) action: Action,
+    /// The deployments that it serves, in the order in which they were asked for.
+    pub(super) ids: Vec<i64>,
+}
+
+/// There is no place to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Full;
+
+#[derive(Debug, Default)]
+struct Lane {
+    is_running: bool,
+    waiting: VecDeque<Work>,
+}
+
+impl Queue {
+    /// Works on `places` environments at once, and lets `most` deployments wait.
+    pub(super) fn new(places: usize, most: usize) -> Self {
+        Self {
+            places,
+            most,
+            waiting: 0,
+            running: 0,
+            ready: VecDeque::new(),
+            lanes: HashMap::new(),
+        }
+    }
+
+    /// From now on so many are worked on at once; what is under way goes on.
+    pub(super) fn set_places(&mut self, places: usize) {
+        self.places = places;
+    }
+
+    /// Whether so many more can wait.
+    pub(super) fn has_room(&self, more: usize) -> Result<(), Full> {
+        match self.waiting + more <= self.most {
+            true => Ok(()),
+            false => Err(Full),
+        }
+    }
+
+    /// Lets a deployment wait for its turn.
+    pub(super) fn add(&mut self, environment: &EnvironmentName, action: &Action, id: i64) {
+        let lane = self.lanes.entry(environment.clone()).or_default();
+        if let Some(last) = lane.waiting.back_mut()
+            && last.action == *action
+        {
+            last.ids.push(id);
+            self.waiting += 1;
+            return;
+        }
+        if lane.waiting.is_empty() && !lane.is_running {
+            self.ready.push_back(environment.clone());
+        }
+        lane.waiting.push_back(Work {
+            environment: environment.clone(),
+            action: action.clone(),
+            ids: vec![id],
+        });
+        self.waiting += 1;
+    }
+
+    /// What is to begin now, if anything is.
+    pub(super) fn next(&mut self) -> Option<Work> {
+        if self.running >= self.places {
+            return None;
+        }
+        let environment = self.ready.pop_front()?;
+        let lane = self.lanes.get_mut(&environment)?;
+        let work = lane.waiting.pop_front()?;
+        lane.is_running = true;
+        self.waiting -= work.ids.len();
+        self.running += 1;
+        Some(work)
+    }
+
+    /// The work on an environment is over.
+    pub(super) fn done(&mut self, environment: &EnvironmentName) {
+        let Some(lane) = self.lanes.get_mut(environment) else {
+            return;
+        };
+        self.running -= usize::from(lane.is_running);
+        lane.is_running = false;
+        match lane.waiting.is_empty() {
+            true => drop(self.lanes.remove(environment)),
+            false => self.ready.push_back(environment.clone()),
+        }
+    }
+
+    /// Whether anything waits.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.waiting > 0
+    }
+
+    /// The versions that what waits names.
+    pub(super) fn named(&self) -> HashSet<(EnvironmentName, Signature)> {
+        let waiting = self.lanes.values().flat_map(|lane| &lane.waiting);
+        let named = waiting.filter_map(|work| match &work.action {
+            Action::Rollback { signature } | Action::Repair { signature } => {
+                Some((work.environment.clone(), signature.clone()))
+            }
+            Action::Promote { from, signature } => Some((from.clone(), signature.clone())),
+            Action::Deploy { .. }
+            | Action::Modules { .. }
+            | Action::Control { .. }
+            | Action::Remove
+            | Action::Publish => None,
+        });
+        named.collect()
+    }
+
+    /// Whether nothing is under way.
+    pub(super) fn is_idle(&self) -> bool {
+        self.running == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DEPLOY: Action = Action::Deploy { dry_run: false };
+
+    fn name(text: &str) -> EnvironmentName {
+        text.parse().unwrap()
+    }
+
+    fn begun(queue: &mut Queue) -> Vec<(String, Vec<i64>)> {
+        let next = || queue.next();
+        std::iter::from_fn(next)
+            .map(|work| (work.environment.to_string(), work.ids))
+            .collect()
+    }
+
+    #[test]
+    fn one_environment_is_worked_on_once_at_a_time() {
+        let mut queue = Queue::new(4, 10);
+        queue.add(&name("a"), &DEPLOY, 1);
+        assert_eq!(begun(&mut queue), [("a".to_owned(), vec![1])]);
+        queue.add(&name("a"), &DEPLOY, 2);
+        queue.add(&name("b"), &DEPLOY, 3);
+        assert_eq!(begun(&mut queue), [("b".to_owned(), vec![3])]);
+        queue.done(&name("a"));
+        assert_eq!(begun(&mut queue), [("a".to_owned(), vec![2])]);
+        assert!(!queue.is_idle());
+        queue.done(&name("a"));
+        queue.done(&name("b"));
+        assert!(queue.is_idle() && queue.lanes.is_empty());
+    }
+
+    #[test]
+    fn what_waits_already_is_joined_but_never_overtaken() {
+        let mut queue = Queue::new(1, 10);
+        queue.add(&name("a"), &DEPLOY, 1);
+        queue.add(&name("a"), &DEPLOY, 2);
+        assert_eq!(begun(&mut queue), [("a".to_owned(), vec![1, 2])]);
+        let signature = "0".repeat(40).parse().unwrap();
+        let back = Action::Rollback { signature };
+        queue.add(&name("a"), &DEPLOY, 3);
+        queue.add(&name("a"), &back, 4);
+        queue.add(&name("a"), &DEPLOY, 5);
+        queue.add(&name("a"), &DEPLOY, 6);
+        for ids in [vec![3], vec![4], vec![5, 6]] {
+            queue.done(&name("a"));
+            assert_eq!(begun(&mut queue), [("a".to_owned(), ids)]);
+        }
+    }
+
+    #[test]
+    fn places_are_given_in_turn_and_waiting_is_bounded() {
+        let mut queue = Queue::new(2, 3);
+        for (id, environment) in [(1, "a"), (2, "b"), (3, "c")] {
+            assert_eq!(queue.has_room(1), Ok(()));
+            queue.add(&name(environment), &DEPLOY, id);
+        }
+        assert_eq!(queue.has_room(1), Err(Full));
+        assert_eq!(begun(&mut queue).len(), 2);
+        assert_eq!(queue.has_room(2), Ok(()));
+        // a has more to do, but c was there before.
+        queue.add(&name("a"), &DEPLOY, 4);
+        queue.done(&name("a"));
+        assert_eq!(begun(&mut queue), [("c".to_owned(), vec![3])]);
+        queue.done(&name("b"));
+        assert_eq!(begun(&mut queue), [("a".to_owned(), vec![4])]);
+    }
+
+    #[test]
+    fn whatever_happens_every_deployment_is_begun_once_and_in_order() {
+        let mut seed = 7_u64;
+        let mut random = move |below: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            usize::try_from(seed >> 33).unwrap() % below
+        };
+        let (mut queue, mut running) = (Queue::new(3, 1_000), Vec::<EnvironmentName>::new());
+        let mut seen: HashMap<EnvironmentName, Vec<i64>> = HashMap::new();
+        for id in 0..1_000 {
+            let environment = name(["a", "b", "c", "d", "e"][random(5)]);
+            let dry_run = random(3) == 0;
+            queue.add(&environment, &Action::Deploy { dry_run }, id);
+            while let Some(work) = queue.next() {
+                assert!(!running.contains(&work.environment));
+                seen.entry(work.environment.clone())
+                    .or_default()
+                    .extend(work.ids);
+                running.push(work.environment);
+                assert!(running.len() <= 3);
+            }
+            if random(2) == 0 && !running.is_empty() {
+                queue.done(&running.swap_remove(random(running.len())));
+            }
+        }
+        while !queue.is_idle() {
+            running
+                .drain(..)
+                .for_each(|environment| queue.done(&environment));
+            while let Some(work) = queue.next() {
+                seen.entry(work.environment.clone())
+                    .or_default()
+                    .extend(work.ids);
+                running.push(work.environment);
+            }
+        }
+        let mut all: Vec<i64> = seen.values().flatten().copied().collect();
+        all.sort_unstable();
+        assert!(all.iter().copied().eq(0..1_000));
+        assert!(seen.values().all(|ids| ids.is_sorted()));
+    }
+}

@@ -1,0 +1,141 @@
+//! Versions on the disk: listed, compared and pinned. Main type: [`Stored`].
+
+use environments::EnvironmentName;
+use store::{CodePinRow, StoreError};
+
+use super::actor::now_ms;
+use super::changes::{Changes, FileChanges};
+use super::error::SubmitError;
+use super::record::{By, cut};
+use super::{CodeManager, blocking};
+use crate::defaults::REASON_BYTES;
+use crate::lock::Lock;
+use crate::version::{Signature, Versions};
+
+/// A version of an environment that is on the disk.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// Environment that the version is of.
+    pub environment: EnvironmentName,
+    /// Name of the version.
+    pub signature: Signature,
+    /// Whether it is the live one.
+    pub is_live: bool,
+    /// Commits and releases that it is made of; `None`: its record cannot be read.
+    pub lock: Option<Lock>,
+}
+
+impl CodeManager {
+    /// The versions that are here, by environment.
+    pub async fn stored(&self) -> Result<Vec<Stored>, SubmitError> {
+        let versions = self.versions().clone();
+        blocking(move || {
+            let all = versions
+                .all()?
+                .into_iter()
+                .map(|(environment, signature)| Stored {
+                    is_live: versions.live(&environment).as_ref() == Some(&signature),
+                    lock: versions.lock(&environment, &signature),
+                    environment,
+                    signature,
+                });
+            Ok(all.collect())
+        })
+        .await
+    }
+
+    /// The one version of an environment that begins with these digits.
+    pub async fn version(
+        &self,
+        environment: &EnvironmentName,
+        digits: &str,
+    ) -> Result<Signature, SubmitError> {
+        let versions = self.versions().clone();
+        let (environment, digits) = (environment.clone(), digits.to_owned());
+        blocking(move || {
+            let mut fitting: Vec<Signature> = versions
+                .all()?
+                .into_iter()
+                .filter(|(of, signature)| {
+                    *of == environment && signature.as_str().starts_with(&digits)
+                })
+                .map(|(_, signature)| signature)
+                .collect();
+            match (fitting.pop(), fitting.len()) {
+                (Some(signature), 0) => Ok(signature),
+                (None, _) => Err(SubmitError::NoVersion(format!(
+                    "no version of {environment} begins with {digits:?}"
+                ))),
+                (Some(_), others) => Err(SubmitError::NoVersion(format!(
+                    "{} versions of {environment} begin with {digits:?}; name more digits",
+                    others + 1
+                ))),
+            }
+        })
+        .await
+    }
+
+    /// What is different between two versions, by module and by file.
+    pub async fn diff(
+        &self,
+        from: (EnvironmentName, Signature),
+        to: (EnvironmentName, Signature),
+    ) -> Result<(Changes, FileChanges), SubmitError> {
+        let versions = self.versions().clone();
+        blocking(move || {
+            let lock = |(environment, signature): &(EnvironmentName, Signature)| {
+                versions.lock(environment, signature).ok_or_else(|| {
+                    SubmitError::NoVersion(format!(
+                        "there is no version {signature} of {environment}"
+                    ))
+                })
+            };
+            let changes = Changes::between(Some(&lock(&from)?), &lock(&to)?);
+            let path = |(environment, signature): &(EnvironmentName, Signature)| {
+                versions.path(environment, signature)
+            };
+            Ok((changes, FileChanges::between(&path(&from), &path(&to))?))
+        })
+        .await
+    }
+
+    /// From now on, the environment stays with the version that is live.
+    pub async fn pin(
+        &self,
+        environment: &EnvironmentName,
+        by: By,
+    ) -> Result<CodePinRow, SubmitError> {
+        let live = self.versions().live(environment);
+        let signature = live.ok_or_else(|| {
+            SubmitError::NoVersion(format!("no version of {environment} is live"))
+        })?;
+        let pin = CodePinRow {
+            environment: environment.to_string(),
+            signature: signature.to_string(),
+            owner: by.owner,
+            reason: cut(&by.reason, REASON_BYTES).to_owned(),
+            pinned_ms: now_ms(),
+        };
+        self.inner.tools.store.pin_code(&pin).await?;
+        Ok(pin)
+    }
+
+    /// `false`: it was not pinned.
+    pub async fn unpin(&self, environment: &EnvironmentName) -> Result<bool, StoreError> {
+        self.inner
+            .tools
+            .store
+            .unpin_code(environment.as_str())
+            .await
+    }
+
+    /// The environments that stay with a version.
+    pub async fn pins(&self) -> Result<Vec<CodePinRow>, StoreError> {
+        self.inner.tools.store.code_pins().await
+    }
+
+    /// The versions on the disk.
+    pub fn versions(&self) -> &Versions {
+        self.inner.tools.deployer.versions()
+    }
+}

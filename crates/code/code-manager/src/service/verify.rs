@@ -1,0 +1,67 @@
+//! Verification of the whole code store on demand: [`CodeManager::verify`].
+//!
+//! The rules that must hold: the store is read by one verification at a time, and not on after its caller is gone
+//! or the server stops; damaged versions are replaced by deployments, so each stands in the history and waits for
+//! others of its environment.
+
+use std::sync::Arc;
+
+use environments::EnvironmentName;
+
+use super::{Action, By, CodeManager, SubmitError};
+use crate::error::DeployError;
+use crate::integrity::{CheckError, StoreVerification, VersionRepair};
+use crate::version::Signature;
+
+/// Reason for which the store is not verified, or not repaired.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// The store cannot be compared.
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    /// Damaged contents cannot be removed.
+    #[error(transparent)]
+    Discard(#[from] DeployError),
+    /// Repairs were not accepted.
+    #[error(transparent)]
+    Submit(#[from] SubmitError),
+}
+
+// === impl CodeManager ===
+
+impl CodeManager {
+    /// Compares the code store with its hashes; with `repair`, replaces what is damaged.
+    pub async fn verify(&self, repair: bool, by: By) -> Result<StoreVerification, VerifyError> {
+        let cut = self.inner.stop.child_token();
+        // Ends the reading when the caller is gone.
+        let _cut = cut.clone().drop_guard();
+        let _one = Arc::clone(&self.inner.verifying).lock_owned().await;
+        let deployer = self.inner.tools.current.last();
+        let check = deployer.check(cut).await?;
+        let mut verification = StoreVerification {
+            check,
+            ..StoreVerification::default()
+        };
+        if !repair {
+            return Ok(verification);
+        }
+        deployer.discard_contents(&verification.check).await?;
+        let versions = verification.check.not_whole();
+        let repair = |(environment, signature): &(EnvironmentName, Signature)| {
+            let signature = signature.clone();
+            (environment.clone(), Action::Repair { signature })
+        };
+        let wanted = versions.iter().map(repair).collect();
+        let submitted = self.submit(wanted, by).await?;
+        for (version, end) in versions.into_iter().zip(submitted.ends) {
+            let ended = end.await.map_err(|_| SubmitError::Stopping)?;
+            let error = ended.outcome.and_then(|outcome| outcome.error);
+            let repair = VersionRepair {
+                deployment: Some(ended.id),
+                error: error.map(|error| error.msg),
+            };
+            verification.repairs.insert(version, repair);
+        }
+        Ok(verification)
+    }
+}

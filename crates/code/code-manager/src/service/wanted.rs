@@ -1,0 +1,77 @@
+//! What is to be done with which environments, where all are meant.
+//!
+//! The rule that must hold: what came from the staging directory is another tool's, and what came from a source is
+//! not; neither takes the other's environments away.
+
+use environments::EnvironmentName;
+
+use super::{Action, CodeManager, SubmitError, blocking};
+use crate::deployer::is_name_of;
+
+// === impl CodeManager ===
+
+impl CodeManager {
+    /// What makes all environments what their branches are: those that the sources have are deployed, those
+    /// that no source has any more are taken away.
+    pub async fn all(&self, dry_run: bool) -> Result<Vec<(EnvironmentName, Action)>, SubmitError> {
+        let deployer = self.inner.tools.current.settled().await?;
+        let environments = deployer.environments(&deployer.round()).await?;
+        let mut wanted: Vec<_> = environments
+            .found
+            .keys()
+            .map(|name| (name.clone(), Action::Deploy { dry_run }))
+            .collect();
+        if !dry_run {
+            let gone = deployer.gone(&environments)?.into_iter();
+            wanted.extend(gone.map(|name| (name, Action::Remove)));
+        }
+        Ok(wanted)
+    }
+
+    /// What makes these modules anew in all environments that have any of them.
+    pub async fn all_modules(
+        &self,
+        names: &[String],
+        dry_run: bool,
+    ) -> Result<Vec<(EnvironmentName, Action)>, SubmitError> {
+        let (manager, names) = (self.clone(), names.to_vec());
+        blocking(move || {
+            let mut wanted = Vec::new();
+            for (environment, live) in manager.versions().environments()? {
+                let Some(lock) = manager.versions().lock(&environment, &live) else {
+                    continue;
+                };
+                let has = |name: &&String| {
+                    let mut modules = lock.modules.iter();
+                    modules.any(|module| is_name_of(&module.name, name))
+                };
+                // Only those that it has: others have the others.
+                let names: Vec<String> = names.iter().filter(has).cloned().collect();
+                if !names.is_empty() {
+                    wanted.push((environment, Action::Modules { names, dry_run }));
+                }
+            }
+            Ok(wanted)
+        })
+        .await
+    }
+
+    /// What makes all environments what the staging directory has: its environments are published, those
+    /// that came from there and are not there any more are taken away.
+    pub async fn all_staged(&self) -> Result<Vec<(EnvironmentName, Action)>, SubmitError> {
+        let manager = self.clone();
+        blocking(move || {
+            let deployer = &manager.inner.tools.deployer;
+            let staged = deployer.staged()?;
+            let publish = staged.iter().map(|name| (name.clone(), Action::Publish));
+            let mut wanted: Vec<_> = publish.collect();
+            for (name, live) in manager.versions().environments()? {
+                if !staged.contains(&name) && deployer.is_staged(&name, &live) {
+                    wanted.push((name, Action::Remove));
+                }
+            }
+            Ok(wanted)
+        })
+        .await
+    }
+}

@@ -1,0 +1,93 @@
+//! `puppet generate types` in a version before it is live. Main function: [`generate`].
+//!
+//! Puppet then loads resource types of each environment from its own texts, so that two environments with
+//! different versions of a type do not disturb each other. The rule that must hold: it fails or takes too
+//! long, and the version never comes to be.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use environments::EnvironmentName;
+use tokio::process::Command;
+
+use crate::defaults::{TYPES_BYTES, TYPES_TIMEOUT};
+use crate::git::one_line;
+use crate::program::{self, RunError};
+
+/// How Puppet is run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GenerateTypes {
+    /// The program.
+    pub puppet: PathBuf,
+    /// Its settings.
+    pub conf: PathBuf,
+}
+
+/// Why there are no types.
+#[derive(Debug, thiserror::Error)]
+pub enum TypesError {
+    /// It did not come to its end.
+    #[error("{} generate types: {why}", puppet.display())]
+    Run {
+        /// The program.
+        puppet: PathBuf,
+        /// What happened.
+        why: String,
+    },
+    /// The place where Puppet finds the version.
+    #[error("cannot make {}", path.display())]
+    Place {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+impl Default for GenerateTypes {
+    fn default() -> Self {
+        Self {
+            puppet: "/opt/puppetlabs/bin/puppet".into(),
+            conf: "/etc/puppetlabs/puppet/puppet.conf".into(),
+        }
+    }
+}
+
+/// Makes the types of a version that stands in `root`; what is beside `root` is ours.
+pub(crate) async fn generate(
+    settings: &GenerateTypes,
+    environment: &EnvironmentName,
+    root: &Path,
+) -> Result<(), TypesError> {
+    let beside = root.parent().unwrap_or(root);
+    let path = beside.join("environments");
+    let place = |source| TypesError::Place {
+        path: path.clone(),
+        source,
+    };
+    // Puppet finds it by the environment's name.
+    std::fs::create_dir(&path).map_err(place)?;
+    std::os::unix::fs::symlink(root, path.join(environment.as_str())).map_err(place)?;
+    let mut command = Command::new(&settings.puppet);
+    command
+        .args(["generate", "types", "--environment"])
+        .arg(environment.as_str())
+        .arg("--environmentpath")
+        .arg(&path)
+        .arg("--config")
+        .arg(&settings.conf)
+        .stdin(Stdio::null());
+    let failed = |why: String| TypesError::Run {
+        puppet: settings.puppet.clone(),
+        why,
+    };
+    let ran = program::run(command, TYPES_TIMEOUT, TYPES_BYTES).await;
+    let ran = ran.map_err(|error| match error {
+        RunError::Start(source) => failed(format!("it cannot be run: {source}")),
+        error => failed(error.to_string()),
+    })?;
+    match ran.status.success() {
+        true => Ok(()),
+        false => Err(failed(format!("{}: {}", ran.status, one_line(&ran.stderr)))),
+    }
+}

@@ -1,0 +1,470 @@
+//! Versions of environments on the disk, and which of them is live. Main type: [`Versions`].
+//!
+//! A version is a directory `<environment>_<signature>` of hard links into the content store, never changed
+//! once it has its name; the live one is where `environments/<environment>` leads, an absolute link. The
+//! rules that must hold:
+//! - a directory has its name only after all of it is on the disk;
+//! - a switch is one rename: whoever opens the environment sees the old version or the new one.
+
+mod damage;
+mod generated;
+mod layout;
+mod retired;
+mod signature;
+mod taken_away;
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use environments::EnvironmentName;
+use rustix::fs::{CWD, RenameFlags};
+use rustix::io::Errno;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) use damage::IsContentRight;
+pub(crate) use generated::{GENERATED_FILE, write_list};
+pub use layout::{Layout, LayoutError, Part};
+pub use signature::{Signature, SignatureError};
+
+use crate::content::{Content, ContentError, Entry, failed, make_directory, sync};
+use crate::lock::{LOCK_FILE, Lock};
+use crate::settings::Settings;
+
+/// All versions. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Versions {
+    content: Content,
+    versions: Arc<Path>,
+    environments: Arc<Path>,
+}
+
+/// What a switch did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Switched {
+    /// What was live before.
+    pub before: Option<Signature>,
+    /// Where a directory went that stood in the link's place, and was no version of ours.
+    pub moved_aside: Option<PathBuf>,
+}
+
+/// Why a version cannot be built or switched to.
+#[derive(Debug, thiserror::Error)]
+pub enum VersionError {
+    /// The disk.
+    #[error(transparent)]
+    Content(#[from] ContentError),
+    /// A file of it is not in the store any more.
+    #[error("the content of {path} is gone from the store; deploy once more")]
+    Gone {
+        /// Which file.
+        path: String,
+    },
+    /// There is no such version.
+    #[error("there is no version {signature} of the environment {environment} on this server")]
+    Unknown {
+        /// Of what.
+        environment: EnvironmentName,
+        /// Which.
+        signature: Signature,
+    },
+}
+
+/// Beginning of names that the next start removes.
+pub(crate) const INCOMING: &str = ".incoming-";
+
+// === impl Versions ===
+
+impl Versions {
+    /// Versions in `versions`, which must be on the file system of the content; links in `environments`.
+    /// What an interrupted deployment left behind is removed.
+    pub fn open(
+        content: Content,
+        versions: &Path,
+        environments: &Path,
+    ) -> Result<Self, ContentError> {
+        for directory in [versions, environments] {
+            make_directory(directory)?;
+        }
+        // Links must be absolute: Puppet resolves them against its own working directory.
+        let absolute = |path: &Path| path.canonicalize().map_err(failed("find", path));
+        let (versions, environments) = (absolute(versions)?, absolute(environments)?);
+        for directory in [&versions, &environments] {
+            remove_leftovers(directory)?;
+        }
+        let versions = Self {
+            content,
+            versions: versions.into(),
+            environments: environments.into(),
+        };
+        versions.clear_retired(&CancellationToken::new())?;
+        Ok(versions)
+    }
+
+    /// The same only to look at, beside a process that deploys; nothing is made or removed.
+    pub fn look(settings: &Settings) -> Self {
+        Self::look_at(&settings.directory, &settings.environments)
+    }
+
+    /// The same, by the directory of deployments and Puppet's `environments`.
+    pub fn look_at(directory: &Path, environments: &Path) -> Self {
+        let versions = directory.join("versions");
+        let absolute = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        Self {
+            content: Content::look(directory.join("content")),
+            versions: absolute(&versions).into(),
+            environments: absolute(environments).into(),
+        }
+    }
+
+    /// Where a version is, or would be.
+    pub fn path(&self, environment: &EnvironmentName, signature: &Signature) -> PathBuf {
+        self.versions.join(format!("{environment}_{signature}"))
+    }
+
+    /// Whether a version is here.
+    pub fn has(&self, environment: &EnvironmentName, signature: &Signature) -> bool {
+        self.path(environment, signature).is_dir()
+    }
+
+    /// The live version; `None`: the environment is not there, or is none of ours.
+    pub fn live(&self, environment: &EnvironmentName) -> Option<Signature> {
+        let target = fs::read_link(self.link(environment)).ok()?;
+        if target.parent()? != &*self.versions {
+            return None;
+        }
+        let name = target.file_name()?.to_str()?;
+        let signature = name.strip_prefix(environment.as_str())?.strip_prefix('_')?;
+        signature.parse().ok()
+    }
+
+    /// Puppet's name for the live version.
+    pub(crate) fn link(&self, environment: &EnvironmentName) -> PathBuf {
+        self.environments.join(environment.as_str())
+    }
+
+    /// Builds a version beside the live one. One that is here already is left as it is.
+    pub fn build(
+        &self,
+        environment: &EnvironmentName,
+        signature: &Signature,
+        layout: &Layout,
+    ) -> Result<PathBuf, VersionError> {
+        self.build_with(environment, signature, layout, |_| Ok(()))
+    }
+
+    /// The same; `more` may add to the directory before it gets its name.
+    pub(crate) fn build_with<E: From<VersionError>>(
+        &self,
+        environment: &EnvironmentName,
+        signature: &Signature,
+        layout: &Layout,
+        more: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<PathBuf, E> {
+        let path = self.path(environment, signature);
+        if path.is_dir() {
+            return Ok(path);
+        }
+        self.put(&path, |root| {
+            self.fill(root, layout)?;
+            more(root)
+        })?;
+        Ok(path)
+    }
+
+    /// Fills a directory that gets its name when all of it is on the disk.
+    fn put<E: From<VersionError>>(
+        &self,
+        path: &Path,
+        fill: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let incoming = self.incoming().map_err(VersionError::from)?;
+        let root = incoming.path().join("tree");
+        make_directory(&root).map_err(VersionError::from)?;
+        fill(&root)?;
+        Ok(self.name(&root, path)?)
+    }
+
+    fn name(&self, root: &Path, path: &Path) -> Result<(), VersionError> {
+        sync(root)?;
+        match fs::rename(root, path) {
+            Ok(()) => {}
+            // Another deployment built the same.
+            Err(_) if path.is_dir() => {}
+            Err(source) => return Err(failed("write to", path)(source).into()),
+        }
+        Ok(sync_directory(&self.versions)?)
+    }
+
+    /// A place beside the versions, which is removed whatever happens.
+    fn incoming(&self) -> Result<tempfile::TempDir, ContentError> {
+        tempfile::Builder::new()
+            .prefix(INCOMING)
+            .tempdir_in(&self.versions)
+            .map_err(failed("write to", &self.versions))
+    }
+
+    /// Makes a version of one environment one of another, too: the same files.
+    pub fn copy(
+        &self,
+        from: &EnvironmentName,
+        signature: &Signature,
+        to: &EnvironmentName,
+    ) -> Result<(), VersionError> {
+        let (source, path) = (self.path(from, signature), self.path(to, signature));
+        if !source.is_dir() {
+            return Err(VersionError::Unknown {
+                environment: from.clone(),
+                signature: signature.clone(),
+            });
+        }
+        match path.is_dir() {
+            true => Ok(()),
+            false => self.put(&path, |root| Ok(link_tree(&source, root)?)),
+        }
+    }
+
+    /// When a version was built, or was live for the last time.
+    pub fn used(&self, environment: &EnvironmentName, signature: &Signature) -> Option<SystemTime> {
+        let metadata = fs::metadata(self.path(environment, signature)).ok()?;
+        metadata.modified().ok()
+    }
+
+    fn fill(&self, root: &Path, layout: &Layout) -> Result<(), VersionError> {
+        let mut made: HashSet<&[u8]> = HashSet::new();
+        for path in layout.paths() {
+            let missing: Vec<&[u8]> = path.parents().take_while(|it| made.insert(it)).collect();
+            for directory in missing.into_iter().rev() {
+                let directory = root.join(OsStr::from_bytes(directory));
+                match fs::create_dir(&directory) {
+                    Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                        return Err(failed("make", &directory)(error).into());
+                    }
+                    _ => {}
+                }
+            }
+        }
+        for (path, entry) in layout.entries() {
+            let place = root.join(path);
+            match entry {
+                Entry::File {
+                    sha256, executable, ..
+                } => {
+                    let object = self.content.object(*sha256, *executable);
+                    fs::hard_link(&object, &place).map_err(|error| match error.kind() {
+                        io::ErrorKind::NotFound => VersionError::Gone {
+                            path: path.to_string(),
+                        },
+                        _ => failed("write to", &place)(error).into(),
+                    })?;
+                }
+                Entry::Link { target } => {
+                    let target = OsStr::from_bytes(target);
+                    std::os::unix::fs::symlink(target, &place).map_err(failed("make", &place))?;
+                }
+            }
+        }
+        for (path, bytes) in layout.written() {
+            let place = root.join(path);
+            fs::write(&place, bytes).map_err(failed("write to", &place))?;
+        }
+        Ok(())
+    }
+
+    /// Makes a version live.
+    pub fn switch(
+        &self,
+        environment: &EnvironmentName,
+        signature: &Signature,
+    ) -> Result<Switched, VersionError> {
+        let target = self.path(environment, signature);
+        if !target.is_dir() {
+            return Err(VersionError::Unknown {
+                environment: environment.clone(),
+                signature: signature.clone(),
+            });
+        }
+        let before = self.live(environment);
+        if let Some(before) = &before {
+            self.note_use(environment, before);
+        }
+        let link = self.link(environment);
+        let stands = fs::symlink_metadata(&link);
+        let moved_aside = match stands.is_ok_and(|stands| !stands.is_symlink()) {
+            true => Some(self.exchange(environment, &target, &link)?),
+            false => {
+                self.replace(&target, &link)?;
+                None
+            }
+        };
+        sync_directory(&self.environments)?;
+        Ok(Switched {
+            before,
+            moved_aside,
+        })
+    }
+
+    /// Puts a link where another one, or nothing, stands.
+    fn replace(&self, target: &Path, link: &Path) -> Result<(), ContentError> {
+        let staged = tempfile::Builder::new()
+            .prefix(INCOMING)
+            .tempdir_in(&self.environments)
+            .map_err(failed("write to", &self.environments))?;
+        let fresh = staged.path().join("link");
+        std::os::unix::fs::symlink(target, &fresh).map_err(failed("make", &fresh))?;
+        fs::rename(&fresh, link).map_err(failed("switch", link))
+    }
+
+    /// Keeps that a version was live until now. Without it, it is only removed earlier.
+    fn note_use(&self, environment: &EnvironmentName, signature: &Signature) {
+        let path = self.path(environment, signature);
+        let noted = File::open(&path).and_then(|file| file.set_modified(SystemTime::now()));
+        if let Err(error) = noted {
+            tracing::debug!(path = %path.display(), %error, "cannot note when a version was live");
+        }
+    }
+
+    /// Puts the link where a directory stands, and the directory where it stays, in one step: no moment, and no kill,
+    /// finds the directory in a place that is cleared.
+    fn exchange(
+        &self,
+        environment: &EnvironmentName,
+        target: &Path,
+        link: &Path,
+    ) -> Result<PathBuf, ContentError> {
+        // Another mount than that of the versions is left by no rename; there, a name that is no environment's.
+        let kept_in = [
+            (&self.versions, format!("replaced-{environment}-")),
+            (&self.environments, format!(".replaced-{environment}-")),
+        ];
+        let mut crossing = None;
+        for (directory, prefix) in kept_in {
+            let aside = tempfile::Builder::new()
+                .prefix(&prefix)
+                .tempdir_in(directory)
+                .map_err(failed("write to", directory))?;
+            let kept = aside.path().join(environment.as_str());
+            std::os::unix::fs::symlink(target, &kept).map_err(failed("make", &kept))?;
+            match rustix::fs::renameat_with(CWD, &kept, CWD, link, RenameFlags::EXCHANGE) {
+                Ok(()) => {
+                    // From here on it is the only copy.
+                    let aside = aside.keep();
+                    sync_directory(&aside)?;
+                    sync_directory(directory)?;
+                    return Ok(kept);
+                }
+                Err(error) if error == Errno::XDEV => crossing = Some(error),
+                Err(error) => return Err(failed("switch", link)(error.into())),
+            }
+        }
+        let error = crossing.unwrap_or(Errno::XDEV);
+        Err(failed("switch", link)(error.into()))
+    }
+
+    /// Takes an environment away: its versions stay.
+    pub fn remove(&self, environment: &EnvironmentName) -> Result<bool, ContentError> {
+        let Some(live) = self.live(environment) else {
+            return Ok(false);
+        };
+        self.note_use(environment, &live);
+        let link = self.link(environment);
+        fs::remove_file(&link).map_err(failed("remove", &link))?;
+        sync_directory(&self.environments)?;
+        Ok(true)
+    }
+
+    /// The environments that have a live version of ours, with it.
+    pub fn environments(&self) -> Result<Vec<(EnvironmentName, Signature)>, ContentError> {
+        let names = names(&self.environments)?;
+        let names = names.iter().filter_map(|name| name.parse().ok());
+        let live = |name: EnvironmentName| Some((self.live(&name)?, name));
+        let mut found: Vec<_> = names
+            .filter_map(live)
+            .map(|(live, name)| (name, live))
+            .collect();
+        found.sort();
+        Ok(found)
+    }
+
+    /// All versions that are here.
+    pub fn all(&self) -> Result<Vec<(EnvironmentName, Signature)>, ContentError> {
+        let names = names(&self.versions)?;
+        let mut found: Vec<_> = names.iter().filter_map(|name| version_name(name)).collect();
+        found.sort();
+        Ok(found)
+    }
+
+    /// What a version is made of; `None`: there is no such version, or somebody damaged it.
+    pub fn lock(&self, environment: &EnvironmentName, signature: &Signature) -> Option<Lock> {
+        let text = fs::read(self.path(environment, signature).join(LOCK_FILE)).ok()?;
+        serde_json::from_slice(&text).ok()
+    }
+
+    /// Directory of the code store, which has the contents, copies of repositories and notes.
+    pub(crate) fn directory(&self) -> &Path {
+        let content = self.content.root();
+        content.parent().unwrap_or(content)
+    }
+
+    /// The content that they share.
+    pub fn content(&self) -> &Content {
+        &self.content
+    }
+}
+
+/// The same files and links in another directory.
+fn link_tree(from: &Path, to: &Path) -> Result<(), ContentError> {
+    for entry in fs::read_dir(from).map_err(failed("read", from))? {
+        let entry = entry.map_err(failed("read", from))?;
+        let (path, place) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type().map_err(failed("read", &path))?;
+        if kind.is_dir() {
+            fs::create_dir(&place).map_err(failed("make", &place))?;
+            link_tree(&path, &place)?;
+        } else {
+            // A symbolic link is linked as it is.
+            fs::hard_link(&path, &place).map_err(failed("make", &place))?;
+        }
+    }
+    Ok(())
+}
+
+fn version_name(name: &str) -> Option<(EnvironmentName, Signature)> {
+    let (environment, signature) = name.rsplit_once('_')?;
+    Some((environment.parse().ok()?, signature.parse().ok()?))
+}
+
+fn names(directory: &Path) -> Result<Vec<String>, ContentError> {
+    let mut names = Vec::new();
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        // Nothing was deployed yet.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(names),
+        Err(error) => return Err(failed("read", directory)(error)),
+    };
+    for entry in entries {
+        let entry = entry.map_err(failed("read", directory))?;
+        names.extend(entry.file_name().into_string().ok());
+    }
+    Ok(names)
+}
+
+fn remove_leftovers(directory: &Path) -> Result<(), ContentError> {
+    for name in names(directory)? {
+        if name.starts_with(INCOMING) {
+            let path = directory.join(name);
+            fs::remove_dir_all(&path).map_err(failed("remove", &path))?;
+        }
+    }
+    Ok(())
+}
+
+fn sync_directory(path: &Path) -> Result<(), ContentError> {
+    let synced = File::open(path).and_then(|file| file.sync_all());
+    synced.map_err(failed("write to the disk", path))
+}

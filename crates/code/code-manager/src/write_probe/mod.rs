@@ -1,0 +1,200 @@
+//! The probe of the directories that deployments write to. Main type: [`WriteProbe`].
+//!
+//! The rule: the probe does on the disk what a deployment does (a file, a hard link from the contents to the versions,
+//! a link that is put in place by a rename), leaves nothing behind, and touches nothing that is there.
+
+mod mounts;
+mod obstacle;
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::fs::{MetadataExt as _, symlink};
+use std::path::{Path, PathBuf};
+
+use environments::EnvironmentName;
+use rustix::fs::{Access, AtFlags, CWD, RenameFlags};
+use tempfile::TempDir;
+
+pub use obstacle::WriteObstacle;
+
+use crate::defaults::PROBE_BYTES;
+use crate::settings::Settings;
+use crate::version::INCOMING;
+
+/// The directories that deployments of this machine write to.
+#[derive(Clone, Debug)]
+pub struct WriteProbe {
+    directory: PathBuf,
+    environments: PathBuf,
+}
+
+/// What is going to be done with an environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProbeScope {
+    /// A version is built and then switched to.
+    BuildAndSwitch,
+    /// A version that is there is switched to, or the environment is taken away: a full disk need not prevent it.
+    Switch,
+}
+
+// === impl WriteProbe ===
+
+impl WriteProbe {
+    /// The probe of `code.directory` and of Puppet's `environments`.
+    pub fn new(directory: impl Into<PathBuf>, environments: impl Into<PathBuf>) -> Self {
+        Self {
+            directory: directory.into(),
+            environments: environments.into(),
+        }
+    }
+
+    /// The probe of the directories in the settings.
+    pub fn of(settings: &Settings) -> Self {
+        Self::new(&settings.directory, &settings.environments)
+    }
+
+    /// Obstacles that stop every deployment; empty if there are none. Blocks.
+    pub fn obstacles(&self) -> Vec<WriteObstacle> {
+        let mut found: Vec<_> = self.probe_building().err().into_iter().collect();
+        found.extend(self.probe_switching().err());
+        found
+    }
+
+    /// Obstacles to a deployment of one environment. Blocks.
+    pub fn obstacles_of(
+        &self,
+        environment: &EnvironmentName,
+        scope: ProbeScope,
+    ) -> Vec<WriteObstacle> {
+        let mut found = match scope {
+            ProbeScope::BuildAndSwitch => self.obstacles(),
+            ProbeScope::Switch => self.probe_switching().err().into_iter().collect(),
+        };
+        if found.is_empty() {
+            found.extend(self.probe_replacing(environment).err());
+        }
+        found
+    }
+
+    /// Files are written in each part of the directory, and linked from the contents into the versions.
+    fn probe_building(&self) -> Result<(), WriteObstacle> {
+        let parts = ["content", "versions", "repositories"].map(|part| self.directory.join(part));
+        // Where the whole of it is missing, the whole of it is what must be made.
+        if nearest(&self.directory) != self.directory {
+            return probe_in(&self.directory, write_file);
+        }
+        for part in &parts {
+            probe_in(part, write_file)?;
+        }
+        let [content, versions, _] = &parts;
+        let incoming = content.join("incoming");
+        // Before the first deployment there is nothing to link between.
+        if !incoming.is_dir() || !versions.is_dir() {
+            return Ok(());
+        }
+        link_file(&incoming, versions)
+            .map_err(|error| WriteObstacle::to_hard_links(content, versions, &error))
+    }
+
+    /// A link is put in place of another, as a switch does it.
+    fn probe_switching(&self) -> Result<(), WriteObstacle> {
+        probe_in(&self.environments, |directory| {
+            let staged = staged_in(directory)?;
+            let (fresh, live) = (staged.path().join("fresh"), staged.path().join("live"));
+            for link in [&fresh, &live] {
+                symlink("nowhere", link)?;
+            }
+            fs::rename(fresh, live)
+        })
+    }
+
+    /// Whatever stands under the environment's name can give way to a link.
+    fn probe_replacing(&self, environment: &EnvironmentName) -> Result<(), WriteObstacle> {
+        let link = self.environments.join(environment.as_str());
+        let Ok(stands) = fs::symlink_metadata(&link) else {
+            return Ok(());
+        };
+        if is_kept_by_sticky_bit(&self.environments, stands.uid()) {
+            return Err(WriteObstacle::sticky(&self.environments, &link));
+        }
+        if stands.is_symlink() {
+            return Ok(());
+        }
+        if mounts::is_mount_point(&link) {
+            return Err(WriteObstacle::mount_point(&link));
+        }
+        // A directory that gets another parent is written to.
+        let access = Access::WRITE_OK | Access::EXEC_OK;
+        if stands.is_dir()
+            && let Err(error) = rustix::fs::accessat(CWD, &link, access, AtFlags::EACCESS)
+        {
+            return Err(WriteObstacle::new(&link, &link, &error.into()));
+        }
+        exchange_links(&self.environments)
+            .map_err(|error| WriteObstacle::to_exchange(&link, &error))
+    }
+}
+
+/// Does something in a directory; in the nearest one above it if it is not there, since it would be made there.
+fn probe_in(wanted: &Path, act: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), WriteObstacle> {
+    let at = nearest(wanted);
+    act(at).map_err(|error| WriteObstacle::new(wanted, at, &error))
+}
+
+/// The path, or the nearest one above it that is there.
+fn nearest(wanted: &Path) -> &Path {
+    let is_missing = |path: &Path| {
+        let found = fs::metadata(path);
+        found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+    };
+    let mut above = wanted.ancestors();
+    above
+        .find(|path| !is_missing(path))
+        .unwrap_or(Path::new("/"))
+}
+
+/// The file has no name, so that nothing stays of it whatever happens.
+fn write_file(directory: &Path) -> io::Result<()> {
+    let mut file = tempfile::tempfile_in(directory)?;
+    file.write_all(&[0; PROBE_BYTES])?;
+    file.sync_data()
+}
+
+fn link_file(incoming: &Path, versions: &Path) -> io::Result<()> {
+    let (from, to) = (staged_in(incoming)?, staged_in(versions)?);
+    let file = from.path().join("probe");
+    fs::File::create(&file)?;
+    fs::hard_link(&file, to.path().join("probe"))
+}
+
+fn exchange_links(environments: &Path) -> io::Result<()> {
+    let staged = staged_in(environments)?;
+    let links = [staged.path().join("fresh"), staged.path().join("live")];
+    for link in &links {
+        symlink("nowhere", link)?;
+    }
+    let [fresh, live] = &links;
+    Ok(rustix::fs::renameat_with(
+        CWD,
+        fresh,
+        CWD,
+        live,
+        RenameFlags::EXCHANGE,
+    )?)
+}
+
+/// A directory of the kind that the next start removes, should this process be killed.
+fn staged_in(directory: &Path) -> io::Result<TempDir> {
+    tempfile::Builder::new()
+        .prefix(INCOMING)
+        .tempdir_in(directory)
+}
+
+/// In a directory with the sticky bit only the owners of an entry and of the directory may replace it.
+fn is_kept_by_sticky_bit(directory: &Path, owner: u32) -> bool {
+    const STICKY: u32 = 0o1000;
+    let own = rustix::process::geteuid().as_raw();
+    fs::metadata(directory).is_ok_and(|found| {
+        found.mode() & STICKY != 0 && own != 0 && own != owner && own != found.uid()
+    })
+}

@@ -1,0 +1,190 @@
+//! Reading the code of an environment, and what a client is told when that fails.
+//!
+//! The rule: code is read on a thread that may block, from one version of the environment.
+
+use std::fmt::Display;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+
+use api_types::{ApiError, EnvironmentCode, ErrorBody, kinds};
+use environments::{CodeError, CodeVersion, EnvironmentName};
+use serde_json::json;
+
+use crate::Shared;
+use crate::failure::Failure;
+use crate::near_names::with_near_names;
+
+/// Reads from the present version of the environment, on a thread that may block.
+pub(crate) async fn read<T: Send + 'static>(
+    api: &Shared,
+    environment: &str,
+    what: impl FnOnce(&dyn CodeVersion) -> Result<T, CodeError> + Send + 'static,
+) -> Result<(EnvironmentCode, T), Failure> {
+    let parsed = environment.parse();
+    let name: EnvironmentName = parsed.map_err(|error| ApiError::invalid("environment", error))?;
+    let code = Arc::clone(&api.code);
+    let reading = tokio::task::spawn_blocking(move || {
+        let version = code.version(&name)?;
+        let environment = EnvironmentCode {
+            name: name.to_string(),
+            code_id: version.code_id().map(str::to_owned),
+        };
+        Ok((environment, what(&*version)?))
+    });
+    let read = reading
+        .await
+        .map_err(|error| Failure::internal("read the code", &error))?;
+    match read {
+        Ok(read) => Ok(read),
+        Err(error) => Err(with_near_names(api, refusal(error)).await),
+    }
+}
+
+/// The error of a task or plan in a list.
+pub(crate) fn told(error: CodeError) -> ErrorBody {
+    let Failure(refused) = refusal(error);
+    *refused.body
+}
+
+/// What a client is told when code cannot be used.
+pub(crate) fn refusal(error: CodeError) -> Failure {
+    let text = error.to_string();
+    match &error {
+        CodeError::UnknownEnvironment { environment, path } => {
+            // The one path of the server that is told: without it a mistake in `code.codedir` looks like one in the name.
+            let searched = path.parent().unwrap_or(path).display();
+            let msg = format!("there is no environment `{environment}` in {searched}");
+            let unknown = ApiError::new(kinds::UNKNOWN_ENVIRONMENT, msg);
+            unknown
+                .with("environment", json!(environment.as_str()))
+                .into()
+        }
+        CodeError::UnknownTask { task, environment } => {
+            let unknown = ApiError::new(kinds::UNKNOWN_TASK, text);
+            let unknown = unknown.with("task", json!(task.as_str()));
+            unknown
+                .with("environment", json!(environment.as_str()))
+                .into()
+        }
+        CodeError::UnknownPlan { plan, environment } => {
+            let unknown = ApiError::new(kinds::UNKNOWN_PLAN, text);
+            let unknown = unknown.with("plan", json!(plan.as_str()));
+            unknown
+                .with("environment", json!(environment.as_str()))
+                .into()
+        }
+        CodeError::Plan {
+            path,
+            problem,
+            position,
+        } => placed(
+            ApiError::new(kinds::INVALID_PLAN, in_file(path, problem)),
+            path,
+            *position,
+        ),
+        CodeError::Metadata { path, problem } => {
+            let invalid = ApiError::new(kinds::INVALID_TASK, in_file(path, problem));
+            let invalid = match problem.path() {
+                Some(json_path) => invalid.with("path", json!(json_path)),
+                None => invalid,
+            };
+            placed(invalid, path, problem.position())
+        }
+        CodeError::Ambiguous { task, .. }
+        | CodeError::NoExecutable { task, .. }
+        | CodeError::FileEntry { task, .. } => {
+            let invalid = ApiError::new(kinds::INVALID_TASK, text);
+            invalid.with("task", json!(task.as_str())).into()
+        }
+        CodeError::EnvironmentConf {
+            path,
+            line,
+            problem,
+        } => {
+            let what = format!("line {line}: {problem}");
+            let invalid = ApiError::new(kinds::INVALID_ENVIRONMENT, in_file(path, &what));
+            placed(invalid.with("line", json!(line)), path, None)
+        }
+        CodeError::Refused { path, problem } => {
+            let invalid = ApiError::new(kinds::INVALID_ENVIRONMENT, in_file(path, problem));
+            placed(invalid, path, None)
+        }
+        CodeError::Changing { path } => {
+            let msg = format!(
+                "{} is being changed while it is read; try again",
+                shown(path)
+            );
+            ApiError::new(kinds::UNAVAILABLE, msg).into()
+        }
+        CodeError::InvalidPath { .. } => ApiError::invalid("path", text).into(),
+        CodeError::UnknownVersion { .. } => ApiError::new(kinds::UNKNOWN_VERSION, text).into(),
+        CodeError::UnknownFile { .. } => ApiError::new(kinds::NOT_FOUND, text).into(),
+        CodeError::Io { path, source } if source.kind() == ErrorKind::PermissionDenied => {
+            let problem = "the server may not read it; let the server's user read the code";
+            let invalid = ApiError::new(kinds::INVALID_ENVIRONMENT, in_file(path, &problem));
+            placed(invalid, path, None)
+        }
+        CodeError::Io { .. } => Failure::internal("read the code", &error),
+    }
+}
+
+/// A message with the file in front; as with environments, the path on the server's disk is not told.
+fn in_file(path: &Path, problem: &dyn Display) -> String {
+    format!("{}: {problem}", shown(path))
+}
+
+/// Adds the file, and the place in it from 1.
+fn placed(error: ApiError, path: &Path, position: Option<(usize, usize)>) -> Failure {
+    let error = error.with("file", json!(shown(path)));
+    match position {
+        Some((line, column)) => error
+            .with("line", json!(line))
+            .with("column", json!(column))
+            .into(),
+        None => error.into(),
+    }
+}
+
+/// Directories of a module whose files are named in messages.
+const OF_MODULES: [&str; 2] = ["tasks", "plans"];
+
+/// A file from its module on, or its name.
+fn shown(path: &Path) -> String {
+    let parts: Vec<_> = path
+        .components()
+        .map(|part| part.as_os_str().to_string_lossy())
+        .collect();
+    let of_module = parts
+        .iter()
+        .rposition(|part| OF_MODULES.contains(&&**part))
+        .and_then(|at| at.checked_sub(1));
+    let from = of_module.unwrap_or(parts.len().saturating_sub(1));
+    parts[from..].join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_named_from_its_module_on_and_never_by_its_path_on_the_disk() {
+        for (path, expected) in [
+            (
+                "/etc/code/environments/tasks/modules/m/tasks/init.json",
+                "m/tasks/init.json",
+            ),
+            (
+                "/etc/code/environments/x/modules/m/plans/deep/a.pp",
+                "m/plans/deep/a.pp",
+            ),
+            (
+                "/etc/code/environments/x/environment.conf",
+                "environment.conf",
+            ),
+            ("/", "/"),
+        ] {
+            assert_eq!(shown(Path::new(path)), expected);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Code Manager: `/code-manager/v1` as Puppet Enterprise has it, `/tutti/v1/code` beside it.
+//!
+//! The rules: for each environment that is changed, the permission to deploy code is asked for by its
+//! name; and what fails is told inside the list of deployments, since others of it went well.
+
+mod deploys;
+mod service;
+mod shown;
+mod verify;
+mod versions;
+mod webhook;
+mod webhook_queue;
+
+use api_types::{ApiError, EnvironmentCode, kinds};
+use code_manager::service::{Hold, SubmitError, Worker};
+use code_manager::{CodeManager, EnvironmentName};
+use rbac::Permission;
+use serde_json::json;
+
+use crate::Shared;
+use crate::code;
+use crate::failure::Failure;
+use crate::guard::Caller;
+
+pub(crate) use deploys::{deploy, ended_all, status};
+pub use service::{CodeService, StartedCode};
+pub(crate) use verify::verify;
+pub(crate) use versions::{collect, diff, history, list, pin, promote, rollback, unpin};
+pub(crate) use webhook::{webhook, webhook_module, webhook_r10k};
+pub(crate) use webhook_queue::{webhook_health, webhook_queue};
+
+/// The service; an error where the server deploys no code.
+fn service(api: &Shared) -> Result<&CodeService, Failure> {
+    api.code_manager.as_ref().ok_or_else(|| {
+        let msg = "this server deploys no code; set code.r10k_config in its configuration";
+        ApiError::new(kinds::NO_CODE_MANAGER, msg).into()
+    })
+}
+
+/// Who deploys; an error where nobody does.
+pub(crate) fn manager(api: &Shared) -> Result<&CodeManager, Failure> {
+    service(api)?.manager()
+}
+
+/// Keeps deployments from an environment, for a plan or a job. What is live may have changed while that was
+/// waited for, and is given.
+pub(crate) async fn hold(api: &Shared, name: &str) -> Result<(Hold, EnvironmentCode), Failure> {
+    let manager = manager(api)?;
+    let name = environment("environment", name)?;
+    let hold = manager.hold(&name).await.map_err(|blockers| {
+        let msg = format!(
+            "{name} is being deployed, or a deployment of it waits, and this would wait behind it ({blockers}); \
+             try again later, or without --code lock"
+        );
+        ApiError::new(kinds::HELD, msg)
+            .with("plans", json!(blockers.plans))
+            .with("jobs", json!(blockers.jobs))
+            .with("deployments", json!(blockers.deployments))
+    })?;
+    let (live, ()) = code::read(api, name.as_str(), |_| Ok(())).await?;
+    Ok((hold, live))
+}
+
+/// It is the worker's until that is over.
+pub(crate) async fn keep(api: &Shared, worker: Worker, hold: Hold) -> Result<(), Failure> {
+    manager(api)?.keep(worker, hold).await;
+    Ok(())
+}
+
+/// The name of an environment, in this place of a request.
+pub(crate) fn environment(place: &str, text: &str) -> Result<EnvironmentName, ApiError> {
+    text.parse()
+        .map_err(|error| ApiError::invalid(place, error))
+}
+
+/// Whether somebody may deploy this environment; `*`: all of them.
+pub(crate) fn may_deploy(api: &Shared, caller: &Caller, environment: &str) -> Result<(), Failure> {
+    let permission = Permission::on("environment", "deploy_code", environment);
+    Ok(api.access.authorize(&caller.0, permission)?)
+}
+
+/// Why nothing was begun.
+pub(crate) fn refusal(error: SubmitError) -> Failure {
+    let said = error.said();
+    match error {
+        SubmitError::Settings(_) => ApiError::new(kinds::CODE_SETTINGS, said).into(),
+        SubmitError::Sources(_) => ApiError::new(kinds::CODE_SOURCE, said).into(),
+        SubmitError::Full | SubmitError::Stopping => ApiError::new(kinds::UNAVAILABLE, said).into(),
+        SubmitError::NoVersion(_) => ApiError::new(kinds::UNKNOWN_VERSION, said).into(),
+        error @ (SubmitError::InUse(_) | SubmitError::Content(_) | SubmitError::Store(_)) => {
+            Failure::internal("deploy code", &error)
+        }
+    }
+}
+
+/// A deployment that there is not.
+fn unknown(id: i64) -> ApiError {
+    let msg = format!("there is no deployment {id}");
+    ApiError::new(kinds::UNKNOWN_DEPLOY, msg).with("id", json!(id))
+}

@@ -1,0 +1,318 @@
+//! `POST webhook`: forges tell of pushes; and webhook-go's addresses for the same.
+//!
+//! The rules: who shows neither the secret nor a token with the right for the environment begins nothing;
+//! and what is begun stands in the audit first, like any command.
+
+use api_types::parameters::Parameters;
+use api_types::{
+    ApiError, CodeDeploy, CodeModuleWebhookQuery, CodeWebhookQuery, CodeWebhookReply, Route, kinds,
+    routes,
+};
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Uri};
+use code_manager::incoming_webhooks::{Host, Proof, Push, PushError};
+use code_manager::service::{Action, By};
+use code_manager::{CodeManager, EnvironmentName};
+use serde_json::json;
+
+use super::{CodeService, manager, may_deploy, refusal, service, shown};
+use crate::Shared;
+use crate::audit::{self, Origin};
+use crate::body;
+use crate::failure::Failure;
+use crate::given::Given;
+use crate::guard::{Caller, token};
+
+/// Who a webhook is from.
+enum From {
+    /// Somebody with a token.
+    Caller(Caller),
+    /// A forge that knows the secret.
+    Forge,
+}
+
+/// A message whose sender is known.
+struct Message {
+    host: Host,
+    from: From,
+    headers: HeaderMap,
+    body: Bytes,
+    pushes: Vec<Push>,
+    origin: Origin,
+}
+
+/// Code Manager's.
+pub(crate) async fn webhook(
+    State(api): State<Shared>,
+    Given(given): Given,
+    request: Request,
+) -> Result<Json<CodeWebhookReply>, Failure> {
+    environments(&api, &routes::CODE_WEBHOOK, given, request).await
+}
+
+/// webhook-go's for control repositories.
+pub(crate) async fn webhook_r10k(
+    State(api): State<Shared>,
+    Given(given): Given,
+    request: Request,
+) -> Result<Json<CodeWebhookReply>, Failure> {
+    environments(&api, &routes::CODE_WEBHOOK_R10K, given, request).await
+}
+
+/// webhook-go's for repositories of modules.
+pub(crate) async fn webhook_module(
+    State(api): State<Shared>,
+    Given(given): Given,
+    request: Request,
+) -> Result<Json<CodeWebhookReply>, Failure> {
+    let query = CodeModuleWebhookQuery::read(given)?;
+    let message = Message::take(&api, query.kind.as_deref(), request).await?;
+    let manager = manager(&api)?;
+    let repository = message.host.repository(&message.body);
+    let mut wanted = Vec::new();
+    if !message.pushes.is_empty() {
+        let name = query.module_name.as_deref();
+        wanted = manager
+            .environments_with(repository, name)
+            .await
+            .map_err(refusal)?;
+    }
+    if query.branch_only {
+        let pushes = message.pushes.iter();
+        let of: Vec<EnvironmentName> = pushes
+            .flat_map(|push| manager.environments_of(&push.branch, None))
+            .collect();
+        wanted.retain(|(name, _)| of.contains(name));
+    }
+    let renew = |(environment, names)| {
+        let dry_run = false;
+        (environment, Action::Modules { names, dry_run })
+    };
+    let wanted = wanted.into_iter().map(renew).collect();
+    begin(&api, &routes::CODE_WEBHOOK_MODULE, &message, wanted).await
+}
+
+async fn environments(
+    api: &Shared,
+    route: &'static Route,
+    given: Parameters,
+    request: Request,
+) -> Result<Json<CodeWebhookReply>, Failure> {
+    let query = CodeWebhookQuery::read(given)?;
+    let message = Message::take(api, query.kind.as_deref(), request).await?;
+    let mut wanted = wanted(manager(api)?, &message.pushes, query.prefix.as_deref());
+    if query.prefix.is_none() {
+        add_listed(manager(api)?, &message, &mut wanted).await?;
+    }
+    begin(api, route, &message, wanted).await
+}
+
+/// Environments of lists have other names than the branches that they are made of.
+async fn add_listed(
+    manager: &CodeManager,
+    message: &Message,
+    wanted: &mut Vec<(EnvironmentName, Action)>,
+) -> Result<(), Failure> {
+    let Some(repository) = message.host.repository(&message.body) else {
+        return Ok(());
+    };
+    let there = message.pushes.iter().filter(|push| !push.is_gone);
+    let branches = there.map(|push| push.branch.clone()).collect();
+    let listed = manager.environments_at(repository, branches).await;
+    for environment in listed.map_err(refusal)? {
+        if !wanted.iter().any(|(known, _)| *known == environment) {
+            wanted.push((environment, Action::Deploy { dry_run: false }));
+        }
+    }
+    Ok(())
+}
+
+// === impl Message ===
+
+impl Message {
+    async fn take(api: &Shared, kind: Option<&str>, request: Request) -> Result<Self, Failure> {
+        let service = service(api)?;
+        let (headers, uri) = (request.headers().clone(), request.uri().clone());
+        let origin = Origin::of(&request);
+        let header = header(&headers);
+        let host = Host::of(kind, &header).map_err(misread)?;
+        let (_, body) = body::buffered(request, api).await?;
+        let secret = service.webhook_secret();
+        let proof = match &secret {
+            Ok(Some(secret)) => secret.check(host, &header, &body),
+            Ok(None) | Err(_) => Proof::Absent,
+        };
+        let from = match (sender(api, proof, &headers, &uri).await, secret) {
+            (Err(_), Err(unreadable)) => return Err(unreadable),
+            (from, _) => from?,
+        };
+        let pushes = host.read(&header, &body).map_err(misread)?;
+        drop(header);
+        Ok(Self {
+            host,
+            from,
+            headers,
+            body,
+            pushes,
+            origin,
+        })
+    }
+}
+
+fn header<'h>(headers: &'h HeaderMap) -> impl Fn(&str) -> Option<&'h str> + 'h {
+    |name| headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// Begins what a message leads to.
+async fn begin(
+    api: &Shared,
+    route: &'static Route,
+    message: &Message,
+    wanted: Vec<(EnvironmentName, Action)>,
+) -> Result<Json<CodeWebhookReply>, Failure> {
+    let Message { host, from, .. } = message;
+    let service = service(api)?;
+    if let From::Caller(caller) = from {
+        for (environment, _) in &wanted {
+            may_deploy(api, caller, environment.as_str())?;
+        }
+    }
+    if wanted.is_empty() {
+        return Ok(Json(reply(Vec::new())));
+    }
+    let taken = match from {
+        From::Forge => first_time(service, route, message, &wanted)?,
+        From::Caller(_) => Vec::new(),
+    };
+    let forge = format!("webhook of {host}");
+    let by = By {
+        owner: from
+            .caller()
+            .map_or(&forge, |caller| &caller.0.login)
+            .clone(),
+        reason: String::new(),
+    };
+    let names = wanted.iter().map(|(name, _)| name.as_str()).collect();
+    let intent = audit::by_hook(api, route, &message.origin, from.caller(), (forge, names)).await;
+    let submitted = match intent {
+        Ok(intent) => {
+            let submitted = match service.manager() {
+                Ok(manager) => manager.submit(wanted, by).await.map_err(refusal),
+                Err(failure) => Err(failure),
+            };
+            intent.finish(audit::of_hook(&submitted)).await;
+            submitted
+        }
+        Err(failure) => Err(failure),
+    };
+    if submitted.is_err()
+        && let Ok(mut deliveries) = service.deliveries.lock()
+    {
+        // The forge sends it again, and then something must come of it.
+        deliveries.forget(&taken);
+    }
+    let deploys = submitted?.deployments.into_iter().map(shown::queued);
+    Ok(Json(reply(deploys.collect())))
+}
+
+fn reply(deploys: Vec<CodeDeploy>) -> CodeWebhookReply {
+    CodeWebhookReply {
+        status: "OK".to_owned(),
+        deploys,
+    }
+}
+
+async fn sender(
+    api: &Shared,
+    proof: Proof,
+    headers: &HeaderMap,
+    uri: &Uri,
+) -> Result<From, Failure> {
+    let (kind, msg) = match (proof, token(headers, uri)) {
+        (Proof::Right, _) => return Ok(From::Forge),
+        (Proof::Absent, Some(token)) => {
+            return Ok(From::Caller(Caller(api.access.authenticate(&token).await?)));
+        }
+        (Proof::Wrong, _) => (
+            kinds::WEBHOOK_UNSIGNED,
+            "the signature or secret of the webhook is wrong: give the forge the secret that is in \
+             code.webhook_secret_file of the server",
+        ),
+        (Proof::Absent, None) => (
+            kinds::UNAUTHENTICATED,
+            "the webhook shows no signature that could be checked, and no token: set \
+             code.webhook_secret_file of the server and the same secret at the forge, or add ?token= \
+             to the webhook's address",
+        ),
+    };
+    Err(ApiError::new(kind, msg).into())
+}
+
+/// What to do: a branch that is said to be gone is taken away only if the sources say so, too.
+fn wanted(
+    manager: &CodeManager,
+    pushes: &[Push],
+    prefix: Option<&str>,
+) -> Vec<(EnvironmentName, Action)> {
+    let each = pushes.iter().flat_map(|push| {
+        let action = match push.is_gone {
+            true => Action::Remove,
+            false => Action::Deploy { dry_run: false },
+        };
+        let names = manager.environments_of(&push.branch, prefix);
+        names.into_iter().map(move |name| (name, action.clone()))
+    });
+    each.collect()
+}
+
+/// Refuses a message that was taken before, at the same route and for the same environments: a repository may
+/// have several webhooks. Answers what it is known by from now on.
+fn first_time(
+    service: &CodeService,
+    route: &Route,
+    message: &Message,
+    wanted: &[(EnvironmentName, Action)],
+) -> Result<Vec<String>, Failure> {
+    let (host, header) = (message.host, header(&message.headers));
+    let environments: Vec<&str> = wanted.iter().map(|(name, _)| name.as_str()).collect();
+    let place = format!("{} {}", route.path, environments.join(" "));
+    let names = host.names(&header, &message.body).into_iter();
+    let names: Vec<String> = names.map(|name| format!("{name} {place}")).collect();
+    let taken = match service.deliveries.lock().as_mut() {
+        Ok(deliveries) => deliveries.take_all(&names).is_ok(),
+        Err(_) => true,
+    };
+    match taken {
+        true => Ok(names),
+        false => {
+            let msg = "this message was taken before; to deploy again, push, or ask for deploys";
+            let refused = ApiError::new(kinds::WEBHOOK_REPLAYED, msg);
+            Err(refused
+                .with("delivery", json!(host.delivery(&header)))
+                .into())
+        }
+    }
+}
+
+fn misread(error: PushError) -> Failure {
+    let said = error.to_string();
+    match error {
+        PushError::Host => ApiError::new(kinds::WEBHOOK_TYPE, said)
+            .with("types", json!(code_manager::incoming_webhooks::TYPES))
+            .into(),
+        PushError::Body { .. } => ApiError::new(kinds::WEBHOOK_BODY, said).into(),
+    }
+}
+
+// === impl From ===
+
+impl From {
+    fn caller(&self) -> Option<&Caller> {
+        match self {
+            Self::Caller(caller) => Some(caller),
+            Self::Forge => None,
+        }
+    }
+}

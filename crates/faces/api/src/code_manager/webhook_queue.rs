@@ -1,0 +1,103 @@
+//! webhook-go's addresses that are looked at: `GET /api/v1/queue` and `GET /health`.
+//!
+//! The rule: the queue is shown to those who may send webhooks with the secret, and to users who may view deployments.
+
+use api_types::{
+    ApiError, PreciseTimestamp, WebhookGoHealth, WebhookQueueItem, WebhookQueueTime, kinds,
+};
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderMap, Uri};
+use code_manager::incoming_webhooks::Proof;
+use code_manager::service::{Deployment, State as DeploymentState};
+use rbac::Permission;
+
+use super::{manager, service};
+use crate::Shared;
+use crate::defaults::WEBHOOK_QUEUE_ITEMS;
+use crate::failure::Failure;
+use crate::given::Given;
+use crate::guard::token;
+
+/// The last deployments, oldest first.
+pub(crate) async fn webhook_queue(
+    State(api): State<Shared>,
+    headers: HeaderMap,
+    uri: Uri,
+    Given(given): Given,
+) -> Result<Json<Vec<WebhookQueueItem>>, Failure> {
+    given.finish()?;
+    may_look(&api, &headers, &uri).await?;
+    let newest = manager(&api)?.history(None, None, WEBHOOK_QUEUE_ITEMS);
+    let newest = newest.await?;
+    Ok(Json(newest.into_iter().rev().map(item).collect()))
+}
+
+/// Always the same, as webhook-go answers while it runs.
+pub(crate) async fn webhook_health(Given(given): Given) -> Result<Json<WebhookGoHealth>, Failure> {
+    given.finish()?;
+    Ok(Json(WebhookGoHealth {
+        message: "running".to_owned(),
+    }))
+}
+
+async fn may_look(api: &Shared, headers: &HeaderMap, uri: &Uri) -> Result<(), Failure> {
+    let shown = headers.get("authorization");
+    let shown = shown.and_then(|value| value.to_str().ok());
+    let secret = service(api)?.webhook_secret();
+    let proof = match (&secret, shown) {
+        (Ok(Some(secret)), Some(shown)) => secret.check_password(shown),
+        _ => Proof::Absent,
+    };
+    let (kind, msg) = match (proof, token(headers, uri)) {
+        (Proof::Right, _) => return Ok(()),
+        (_, Some(token)) => {
+            let identity = api.access.authenticate(&token).await?;
+            let permission = Permission::any("orchestrator", "view");
+            return Ok(api.access.authorize(&identity, permission)?);
+        }
+        (Proof::Wrong, None) => (
+            kinds::WEBHOOK_UNSIGNED,
+            "the password is not the secret in code.webhook_secret_file of the server",
+        ),
+        (Proof::Absent, None) => (
+            kinds::UNAUTHENTICATED,
+            "this needs the secret of code.webhook_secret_file as the password of basic authentication, or a token \
+             in X-Authentication or as ?token=",
+        ),
+    };
+    secret?;
+    Err(ApiError::new(kind, msg).into())
+}
+
+fn item(deployment: Deployment) -> WebhookQueueItem {
+    let time = |ms: Option<i64>| WebhookQueueTime(ms.map(PreciseTimestamp::from_ms));
+    let is_of_modules = deployment.action == "modules";
+    let outcome = deployment.outcome.as_ref();
+    let response = outcome.and_then(|outcome| match &outcome.error {
+        Some(error) => Some(error.msg.clone()),
+        None => deployment.signature.clone(),
+    });
+    let state = match deployment.state {
+        DeploymentState::Queued | DeploymentState::Deploying | DeploymentState::Syncing => "added",
+        DeploymentState::Synced => "success",
+        DeploymentState::Failed => "failed",
+    };
+    let command = ["tutti", "code", "deploy", &deployment.environment];
+    WebhookQueueItem {
+        id: deployment.id.to_string(),
+        command_type: if is_of_modules {
+            "module"
+        } else {
+            "environment"
+        }
+        .to_owned(),
+        added_at: time(Some(deployment.queued_ms)),
+        started_at: time(deployment.started_ms),
+        finished_at: time(deployment.finished_ms),
+        command: command.map(str::to_owned).to_vec(),
+        response,
+        state: state.to_owned(),
+        name: deployment.environment,
+    }
+}

@@ -1,0 +1,106 @@
+//! `targets[]` of `POST command/task`: how nodes are reached for one job.
+//!
+//! The rule, as Puppet Enterprise has it: only whoever may run the task on all nodes may say so,
+//! since the hosts behind such nodes are whatever he names.
+
+use std::collections::HashSet;
+
+use api_types::connections::{Guarded, check_transport};
+use api_types::{ApiError, Object, kinds};
+use jobs::TaskRequest;
+use pcp::Certname;
+use pxp::task::TaskName;
+use rbac::TaskScope;
+use serde_json::{Value, json};
+use ssh::Connection;
+
+use crate::Shared;
+use crate::failure::Failure;
+use crate::guard::Caller;
+use crate::refusals::scope_refusal;
+
+/// Seals the connections of `targets` into the request.
+pub(crate) async fn over_ssh(
+    api: &Shared,
+    caller: &Caller,
+    task: &TaskName,
+    request: &mut TaskRequest,
+    targets: Vec<Guarded>,
+) -> Result<(), Failure> {
+    if targets.is_empty() {
+        return Ok(());
+    }
+    let right = api
+        .access
+        .task_right(&caller.0, task.as_str(), &request.environment);
+    if right.await?.scope != TaskScope::All {
+        let msg = format!(
+            "`targets` needs the permission tasks:run for `{task}` on all nodes; leave it away, or \
+             store connections with /inventory/v1"
+        );
+        return Err(ApiError::new(kinds::NOT_PERMITTED, msg).into());
+    }
+    let nodes = match request.nodes.take() {
+        // Those on which the caller may run it.
+        Some(nodes) => nodes,
+        None => {
+            let nodes = api.jobs.targets(&request.scope, &request.environment).await;
+            nodes.map_err(|error| scope_refusal(&error))?
+        }
+    };
+    let in_scope: HashSet<&Certname> = nodes.iter().collect();
+    for (number, target) in targets.into_iter().enumerate() {
+        let place = format!("targets[{number}]");
+        let mut target = target.into_object(&place)?;
+        let hosts = hostnames(&mut target, &place)?;
+        if let Some(host) = hosts.iter().find(|host| !in_scope.contains(host)) {
+            let msg = format!("{place}.hostnames: {host} is not in the scope");
+            let details = ApiError::new(kinds::EMPTY_TARGET, msg).with("hostname", json!(host));
+            return Err(details.into());
+        }
+        if let Some(host) = hosts.iter().find(|host| request.over_ssh.has(host)) {
+            let what = format!("{host} stands in an earlier target already");
+            return Err(ApiError::invalid(&format!("{place}.hostnames"), what).into());
+        }
+        let connection = Connection::read_flat(target)
+            .map_err(|error| ApiError::invalid(&format!("{place}.{}", error.key), error.why))?;
+        if connection.replaces_agent() {
+            let place = format!("{place}.{}", ssh::REPLACES_AGENT);
+            let what = "is for stored connections; a target is reached as it says in any case";
+            return Err(ApiError::invalid(&place, what).into());
+        }
+        let sealed = api.connections.seal(&connection);
+        request.over_ssh.add(hosts, sealed);
+    }
+    // As they are now: what the scope comes to may change.
+    request.nodes = Some(nodes);
+    Ok(())
+}
+
+/// Takes the keys that are no part of the connection.
+fn hostnames(target: &mut Object, place: &str) -> Result<Vec<Certname>, ApiError> {
+    match target.remove("transport") {
+        Some(Value::String(transport)) => {
+            check_transport(&format!("{place}.transport"), &transport)?;
+        }
+        _ => {
+            let place = format!("{place}.transport");
+            return Err(ApiError::invalid(&place, "a text is expected: ssh"));
+        }
+    }
+    let place = format!("{place}.hostnames");
+    let Some(Value::Array(names)) = target.remove("hostnames") else {
+        return Err(ApiError::invalid(&place, "a list of names is expected"));
+    };
+    let names: Option<Vec<Certname>> = names
+        .iter()
+        .map(|name| name.as_str()?.parse().ok())
+        .collect();
+    match names {
+        Some(names) if !names.is_empty() => Ok(names),
+        _ => Err(ApiError::invalid(
+            &place,
+            "at least one certname is needed, and no other thing",
+        )),
+    }
+}

@@ -1,0 +1,266 @@
+//! The one door: every route is mounted behind it, with its policy.
+//!
+//! The rules: who is asked for a token shows a valid one before a byte of the body is read; the
+//! token comes in `X-Authentication`, in `Authorization: Bearer`, or as `?token=`, and is never
+//! logged; without one, a verified client certificate of the allow-list counts as one; which
+//! permissions an identity has, [`rbac::Access::authorize`] alone says.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use api_types::{ApiError, Policy, Route, kinds, routes};
+use axum::extract::{ConnectInfo, FromRequestParts, Query, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Uri, header};
+use axum::middleware::Next;
+use axum::response::Response;
+use https::{Hold, PeerCertificate, PeerNetwork};
+use pki::Privilege;
+use rbac::{Denied, Identity, Instance, Permission};
+
+use crate::Shared;
+use crate::audit;
+use crate::body::Terms;
+use crate::failure::Failure;
+
+/// What the door of one route knows.
+pub(crate) type Door = (Shared, &'static Route);
+
+/// Who sent the request; only behind a policy that asks for a token.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller(pub(crate) Arc<Identity>);
+
+/// With what a request came to the door, and to which: good for asking again.
+#[derive(Clone)]
+pub(crate) struct Pass {
+    route: &'static Route,
+    shown: Arc<Shown>,
+}
+
+/// Lets a request through to its handler, or not.
+pub(crate) async fn guard(
+    State((api, route)): State<Door>,
+    mut request: Request,
+    next: Next,
+) -> Result<Response, Failure> {
+    let pass = Pass {
+        route,
+        shown: Arc::new(Shown::by(&request)),
+    };
+    let caller = pass.caller(&api).await?;
+    let terms = Terms {
+        max_bytes: route.max_body_bytes,
+        who: pass.who(caller.as_ref()),
+        pass: pass.clone(),
+        share: Arc::default(),
+    };
+    if let (Some(_), Some(hold)) = (&caller, request.extensions().get::<Hold>()) {
+        hold.authenticated();
+    }
+    if let Some(caller) = caller {
+        audit::met(&request, &caller);
+        pass.authorize(&api, &caller)?;
+        request.extensions_mut().insert(caller);
+    }
+    // Kept here until the request is handled: what a handler makes of a body takes memory too.
+    let _share = Arc::clone(&terms.share);
+    request.extensions_mut().insert(terms);
+    request.extensions_mut().insert(pass);
+    Ok(next.run(request).await)
+}
+
+/// Whether the server is configured to show this route to everybody.
+fn is_open(api: &Shared, route: &Route) -> bool {
+    api.info.metrics_open && route.operation_id == routes::METRICS.operation_id
+}
+
+/// What a request shows of who sent it.
+struct Shown {
+    token: Option<String>,
+    peer: Option<PeerCertificate>,
+    address: Option<IpAddr>,
+}
+
+impl Shown {
+    fn by(request: &Request) -> Self {
+        let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+        Self {
+            token: token(request.headers(), request.uri()),
+            peer: request.extensions().get().cloned(),
+            address: peer.map(|ConnectInfo(address)| address.ip()),
+        }
+    }
+}
+
+async fn authenticate(
+    api: &Shared,
+    route: &'static Route,
+    shown: &Shown,
+) -> Result<Caller, Failure> {
+    let Some(token) = &shown.token else {
+        return program(api, route, shown.peer.as_ref()).ok_or_else(|| {
+            let msg = "this needs a token: get one with `tutti login` or POST \
+                       /rbac-api/v1/auth/token, and send it in the header X-Authentication";
+            ApiError::new(kinds::UNAUTHENTICATED, msg).into()
+        });
+    };
+    Ok(Caller(api.access.authenticate(token).await?))
+}
+
+/// A program that shows a certificate of the allow-list, or one that may administer the CA on its
+/// routes. It is verified and not revoked, or the connection would not be there.
+fn program(api: &Shared, route: &'static Route, peer: Option<&PeerCertificate>) -> Option<Caller> {
+    let peer = peer?.0.as_ref()?;
+    let names = &api.info.privileged_names;
+    if names.holds(Privilege::Program, &peer.certname) {
+        return Some(Caller(api.access.api_user()));
+    }
+    if is_server_itself(api, &peer.certname) && is_for_local_verbs(route) {
+        return Some(Caller(api.access.api_user()));
+    }
+    crate::certificates::administrator(api, route, &peer.certname, &peer.der)
+}
+
+/// Who shows the server's own certificate is root or the user of the service on the server's machine, and could
+/// work on its files as well.
+fn is_server_itself(api: &Shared, certname: &str) -> bool {
+    certname == api.fabric.address().common_name()
+}
+
+/// Routes of `tutti ca`, `tutti reset-admin-password` and `tutti doctor`.
+fn is_for_local_verbs(route: &Route) -> bool {
+    crate::certificates::is_of_the_ca(route)
+        || route.operation_id == routes::USER_RESET.operation_id
+        || route.operation_id == routes::DOCTOR.operation_id
+}
+
+/// By the names of the service that the route belongs to.
+fn refusal(route: &Route, denied: Denied) -> Failure {
+    match route.path.starts_with("/rbac-api/") {
+        true => crate::rbac::refusal::denied(&denied),
+        false => denied.into(),
+    }
+}
+
+/// The token of a request. An empty one is none.
+pub(crate) fn token(headers: &HeaderMap, uri: &Uri) -> Option<String> {
+    let header = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    let bearer = || header(header::AUTHORIZATION.as_str())?.strip_prefix("Bearer ");
+    let given = header("x-authentication")
+        .or_else(bearer)
+        .map(str::to_owned);
+    let given = given.or_else(|| {
+        let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(uri).ok()?;
+        pairs
+            .into_iter()
+            .find(|(name, _)| name == "token")
+            .map(|(_, token)| token)
+    });
+    given
+        .map(|token| token.trim().to_owned())
+        .filter(|token| !token.is_empty())
+}
+
+impl Pass {
+    /// Who is let in with it now; `None` where nobody is asked.
+    pub(crate) async fn check(&self, api: &Shared) -> Result<Option<Caller>, Failure> {
+        let caller = self.caller(api).await?;
+        if let Some(caller) = &caller {
+            self.authorize(api, caller)?;
+        }
+        Ok(caller)
+    }
+
+    /// Whose part of the server's memory a request takes.
+    pub(crate) fn who(&self, caller: Option<&Caller>) -> String {
+        let Shown {
+            token,
+            peer,
+            address,
+        } = &*self.shown;
+        let certname = peer.as_ref().and_then(PeerCertificate::certname);
+        match (caller, token, certname) {
+            (Some(caller), Some(_), _) => format!("user {}", caller.0.user_id),
+            (_, _, Some(certname)) => format!("program {certname}"),
+            _ => address.map_or_else(String::new, |address| {
+                format!("network {}", PeerNetwork::from(address))
+            }),
+        }
+    }
+
+    async fn caller(&self, api: &Shared) -> Result<Option<Caller>, Failure> {
+        let asked = match self.route.policy {
+            Policy::Public => false,
+            Policy::Authenticated => !is_open(api, self.route),
+            Policy::Permission { .. } => true,
+            Policy::Broker => {
+                crate::controller::admit(api, self.shown.peer.as_ref())?;
+                false
+            }
+            Policy::Follower => {
+                crate::file_sync::admit(api, self.shown.peer.as_ref())?;
+                false
+            }
+        };
+        match asked {
+            true => Ok(Some(authenticate(api, self.route, &self.shown).await?)),
+            false => Ok(None),
+        }
+    }
+
+    fn authorize(&self, api: &Shared, caller: &Caller) -> Result<(), Failure> {
+        let Policy::Permission {
+            object_type,
+            action,
+        } = self.route.policy
+        else {
+            return Ok(());
+        };
+        let permission = Permission {
+            object_type,
+            action,
+            instance: Instance::Any,
+        };
+        let allowed = api.access.authorize(&caller.0, permission);
+        allowed.map_err(|denied| refusal(self.route, denied))
+    }
+}
+
+impl FromRequestParts<Shared> for Pass {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Failure> {
+        let pass = parts.extensions.get::<Self>().cloned();
+        pass.ok_or_else(|| ApiError::new(kinds::UNAUTHENTICATED, "no door was passed").into())
+    }
+}
+
+impl Caller {
+    /// Refuses a caller who may not.
+    pub(crate) fn demand(
+        &self,
+        api: &Shared,
+        object_type: &str,
+        action: &str,
+        name: &str,
+    ) -> Result<(), Failure> {
+        let permission = Permission {
+            object_type,
+            action,
+            instance: Instance::Named(name),
+        };
+        Ok(api.access.authorize(&self.0, permission)?)
+    }
+}
+
+impl FromRequestParts<Shared> for Caller {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Failure> {
+        let caller = parts.extensions.get::<Self>().cloned();
+        // A handler that wants a caller on a route without one: refused, never let through.
+        caller.ok_or_else(|| {
+            ApiError::new(kinds::UNAUTHENTICATED, "this route knows no caller").into()
+        })
+    }
+}

@@ -1,0 +1,121 @@
+//! Near matches in refusals of unknown environments, tasks and plans. Main function: [`with_near_names`].
+//!
+//! The invariant: only names that the caller may list anyway are told (public tasks and plans, names of
+//! environments), and no path of the server's disk but that of the environments.
+
+use std::sync::Arc;
+
+use api_types::kinds;
+use environments::{Code, CodeError, EnvironmentName};
+use serde_json::{Value, json};
+
+use crate::Shared;
+use crate::defaults::NAMES_TOLD;
+use crate::failure::Failure;
+
+/// Where a name was looked for, and the names that are there.
+struct Searched {
+    wanted: String,
+    /// A sentence.
+    place: String,
+    names: Vec<String>,
+}
+
+/// Adds to the refusal of an unknown name where it was looked for, and near matches. Other refusals stay as they are.
+pub(crate) async fn with_near_names(api: &Shared, refused: Failure) -> Failure {
+    let Failure(error) = &refused;
+    let detail = |key: &str| {
+        error
+            .body
+            .details
+            .get(key)
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+    };
+    let (kind, environment) = (error.body.kind.clone(), detail("environment"));
+    let wanted = detail("task")
+        .or_else(|| detail("plan"))
+        .or_else(|| environment.clone());
+    let (Some(wanted), Some(environment)) = (wanted, environment) else {
+        return refused;
+    };
+    let code = Arc::clone(&api.code);
+    // Reading code blocks.
+    let searching =
+        tokio::task::spawn_blocking(move || search(&*code, &kind, &environment, wanted));
+    match searching.await {
+        Ok(Ok(Some(searched))) => told(refused, &searched),
+        // The refusal is right without the names.
+        _ => refused,
+    }
+}
+
+fn search(
+    code: &dyn Code,
+    kind: &str,
+    environment: &str,
+    wanted: String,
+) -> Result<Option<Searched>, CodeError> {
+    if kind == kinds::UNKNOWN_ENVIRONMENT.name {
+        let names: Vec<_> = code
+            .environments()?
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        let place = format!("this server has the code of {}", listed(&names));
+        return Ok(Some(Searched {
+            wanted,
+            place,
+            names,
+        }));
+    }
+    let Ok(name) = environment.parse::<EnvironmentName>() else {
+        return Ok(None);
+    };
+    let version = code.version(&name)?;
+    let names: Vec<String> = if kind == kinds::UNKNOWN_TASK.name {
+        let tasks = version.tasks()?.into_iter().filter(|task| !task.private);
+        tasks.map(|task| task.name.to_string()).collect()
+    } else if kind == kinds::UNKNOWN_PLAN.name {
+        let plans = version.plans()?.into_iter().filter(|plan| !plan.private);
+        plans.map(|plan| plan.name.to_string()).collect()
+    } else {
+        return Ok(None);
+    };
+    let modules: Vec<_> = version
+        .modules()?
+        .into_iter()
+        .map(|module| module.name)
+        .collect();
+    let place = format!("looked in its modules: {}", listed(&modules));
+    Ok(Some(Searched {
+        wanted,
+        place,
+        names,
+    }))
+}
+
+fn listed(names: &[String]) -> String {
+    let first = names
+        .iter()
+        .take(NAMES_TOLD)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
+    match names.len() {
+        0 => "none".to_owned(),
+        all if all > NAMES_TOLD => format!("{first} and {} more", all - NAMES_TOLD),
+        _ => first,
+    }
+}
+
+fn told(Failure(mut refused): Failure, searched: &Searched) -> Failure {
+    let names = || searched.names.iter().map(String::as_str);
+    let near = suggest::nearest(&searched.wanted, names());
+    let hint = suggest::did_you_mean(&searched.wanted, names());
+    refused.body.msg = format!("{}{hint}; {}", refused.body.msg, searched.place);
+    match near.is_empty() {
+        true => Failure(refused),
+        false => Failure(refused.with("near", json!(near))),
+    }
+}

@@ -1,0 +1,171 @@
+//! Plans and plan jobs.
+//!
+//! This server shows the plans of an environment, runs them, and keeps the record of plans that Bolt
+//! runs.
+
+pub(crate) mod commands;
+pub(crate) mod events;
+pub(crate) mod jobs;
+mod params;
+pub(crate) mod run;
+pub(crate) mod running;
+pub(crate) mod steps;
+
+use ::jobs::{PlanJobError, REDACTED};
+use api_types::plans::{PlanDetail, PlanList, PlanListItem, check_plan_name};
+use api_types::tasks::TasksQuery;
+use api_types::{ApiError, Object, kinds};
+use axum::Json;
+use axum::extract::State;
+use environments::{PlanMetadata, PlanName, PlanParameter};
+use serde_json::{Value, json};
+
+use crate::Shared;
+use crate::base::Base;
+use crate::code;
+use crate::failure::Failure;
+use crate::given::{Given, Variables};
+use crate::guard::Caller;
+
+/// Private plans are for other plans: they are left out here; they can be shown, and are not run.
+pub(crate) async fn list(
+    State(api): State<Shared>,
+    base: Base,
+    caller: Caller,
+    Given(given): Given,
+) -> Result<Json<PlanList>, Failure> {
+    let query = TasksQuery::read(given)?;
+    let (environment, plans) = code::read(&api, &query.environment, |code| code.plans()).await?;
+    let public = plans.into_iter().filter(|plan| !plan.private);
+    let items = public.map(|plan| PlanListItem {
+        id: address(&base, &plan.name),
+        permitted: may_run(&api, &caller, &plan.name, &environment.name),
+        name: plan.name.to_string(),
+        description: plan.description,
+        error: plan.problem.map(code::told),
+    });
+    let items = items.collect();
+    Ok(Json(PlanList { environment, items }))
+}
+
+pub(crate) async fn show(
+    State(api): State<Shared>,
+    base: Base,
+    caller: Caller,
+    Variables((module, plan)): Variables<(String, String)>,
+    Given(given): Given,
+) -> Result<Json<PlanDetail>, Failure> {
+    let query = TasksQuery::read(given)?;
+    let name = plan_name("plan", &format!("{module}::{plan}"))?;
+    let asked = name.clone();
+    let (environment, plan) =
+        code::read(&api, &query.environment, move |code| code.plan(&asked)).await?;
+    Ok(Json(PlanDetail {
+        id: address(&base, &name),
+        permitted: may_run(&api, &caller, &name, &environment.name),
+        name: name.to_string(),
+        environment,
+        metadata: metadata(&plan.metadata),
+    }))
+}
+
+/// A plan's name that was given at `place`.
+pub(crate) fn plan_name(place: &str, text: &str) -> Result<PlanName, ApiError> {
+    check_plan_name(place, text)?;
+    let parsed = text.parse();
+    parsed.map_err(|error| ApiError::invalid(place, error))
+}
+
+fn may_run(api: &Shared, caller: &Caller, name: &PlanName, environment: &str) -> bool {
+    let access = &api.access;
+    access
+        .authorize_plan(&caller.0, name.as_str(), environment)
+        .is_ok()
+}
+
+/// Refuses a caller who may not run the plan with the code of this environment. On which nodes its
+/// jobs may run, is asked when it makes them.
+pub(crate) fn demand(
+    api: &Shared,
+    caller: &Caller,
+    plan: &str,
+    environment: &str,
+) -> Result<(), Failure> {
+    api.access.authorize_plan(&caller.0, plan, environment)?;
+    Ok(())
+}
+
+fn address(base: &Base, name: &PlanName) -> String {
+    base.at(&format!("plans/{}/{}", name.module(), name.plan()))
+}
+
+/// As PE shows it, and whether the plan and its parameters are to be hidden.
+fn metadata(plan: &PlanMetadata) -> Object {
+    let parameters = plan.parameters.iter();
+    let parameters: Object = parameters
+        .map(|one| (one.name.clone(), Value::Object(parameter(one))))
+        .collect();
+    let mut shown = Object::new();
+    if let Some(description) = &plan.description {
+        shown.insert("description".to_owned(), json!(description));
+    }
+    if plan.private {
+        shown.insert("private".to_owned(), json!(true));
+    }
+    shown.insert("parameters".to_owned(), Value::Object(parameters));
+    shown
+}
+
+fn parameter(parameter: &PlanParameter) -> Object {
+    let mut shown = Object::new();
+    shown.insert("type".to_owned(), json!(parameter.kind));
+    if let Some(default) = &parameter.default {
+        // That there is one is no secret: it need not be given.
+        let default = match parameter.sensitive {
+            true => json!(REDACTED),
+            false => default.clone(),
+        };
+        shown.insert("default_value".to_owned(), default);
+    }
+    if let Some(description) = &parameter.description {
+        shown.insert("description".to_owned(), json!(description));
+    }
+    if parameter.sensitive {
+        shown.insert("sensitive".to_owned(), json!(true));
+    }
+    shown
+}
+
+/// What a client is told when a plan job was left as it is.
+pub(crate) fn refusal(error: PlanJobError) -> Failure {
+    let text = error.to_string();
+    let (kind, number) = match error {
+        PlanJobError::Unknown(number) => (kinds::UNKNOWN_JOB, number),
+        PlanJobError::Finished { number, .. } => (kinds::PLAN_FINISHED, number),
+        PlanJobError::NotOwner { number, .. } => (kinds::NOT_PERMITTED, number),
+        PlanJobError::Store(error) => return Failure::internal("write the plan job down", &error),
+        error => return Failure::internal("write the plan job down", &error),
+    };
+    let refused = ApiError::new(kind, text);
+    Failure(refused.with("plan_job", json!(number.to_string())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_of_a_secret_is_not_shown() {
+        let shown = |sensitive| {
+            parameter(&PlanParameter {
+                name: "password".to_owned(),
+                kind: "Any".to_owned(),
+                default: Some(json!("Sensitive('abc')")),
+                description: None,
+                sensitive,
+            })
+        };
+        assert_eq!(shown(true)["default_value"], REDACTED);
+        assert_eq!(shown(false)["default_value"], "Sensitive('abc')");
+    }
+}

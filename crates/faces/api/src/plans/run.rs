@@ -1,0 +1,258 @@
+//! `POST command/plan_run` and `environment_plan_run`.
+//!
+//! The rule: what can be known to be wrong before the plan is evaluated is refused here, all mistakes
+//! of the parameters at once; whatever else is wrong with a plan is how its plan job ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use ::code_manager::service::Worker;
+use ::plans::{Launch, PlanError, Preview};
+use api_types::{
+    ApiError, EnvironmentCode, EnvironmentPlanRunCommand, Object, PlanCode, PlanName, PlanNoop,
+    PlanParam, PlanParamKind, PlanRunCommand, ScopeKind, kinds,
+};
+use axum::Json;
+use axum::extract::State;
+use axum::http::{HeaderName, StatusCode, header};
+use environments::PlanMetadata;
+use rbac::Permission;
+use serde_json::{Value, json};
+use store::StoreError;
+
+use super::commands::named;
+use super::{params, plan_name, running};
+use crate::Shared;
+use crate::base::Base;
+use crate::body::Strict;
+use crate::code;
+use crate::code_manager;
+use crate::failure::Failure;
+use crate::guard::Caller;
+use crate::refusals::scope_refusal;
+use crate::scope::engine_scope;
+
+/// Of a plan that keeps deployments from its environment.
+pub(super) const LOCK: &str = "lock";
+
+/// The number of the plan job, and where it is.
+type Started = Result<(StatusCode, [(HeaderName, String); 1], Json<PlanName>), Failure>;
+
+pub(crate) async fn run(
+    State(api): State<Shared>,
+    base: Base,
+    caller: Caller,
+    Strict(command): Strict<PlanRunCommand>,
+) -> Started {
+    command.check()?;
+    let asked = Asked {
+        plan: wanted(&api, &caller, &command.plan_name, &command.environment).await?,
+        params: command.params,
+        description: command.description,
+        userdata: command.userdata,
+        timeout: command.timeout,
+        noop: command.noop,
+        code: command.code,
+        unattended: command.unattended,
+    };
+    started(&api, &base, &caller, asked).await
+}
+
+pub(crate) async fn environment_run(
+    State(api): State<Shared>,
+    base: Base,
+    caller: Caller,
+    Strict(command): Strict<EnvironmentPlanRunCommand>,
+) -> Started {
+    command.check()?;
+    let plan = wanted(&api, &caller, &command.plan_name, &command.environment).await?;
+    let params = values(&api, &caller, command.params, &plan.environment.name).await?;
+    let asked = Asked {
+        plan,
+        params,
+        description: command.description,
+        userdata: command.userdata,
+        timeout: command.timeout,
+        noop: command.noop,
+        code: command.code,
+        unattended: command.unattended,
+    };
+    started(&api, &base, &caller, asked).await
+}
+
+/// A plan, and how it is to be run.
+struct Asked {
+    plan: Wanted,
+    params: Object,
+    description: String,
+    userdata: Object,
+    timeout: Option<u64>,
+    noop: PlanNoop,
+    code: Option<PlanCode>,
+    unattended: Option<bool>,
+}
+
+async fn started(api: &Shared, base: &Base, caller: &Caller, mut asked: Asked) -> Started {
+    let code = asked
+        .code
+        .unwrap_or_else(|| api.info.plan_code.of(&asked.plan.environment.name));
+    let hold = match code {
+        PlanCode::Lock => {
+            let (hold, live) = code_manager::hold(api, &asked.plan.environment.name).await?;
+            asked.plan.environment = live;
+            Some(hold)
+        }
+        PlanCode::Pinned | PlanCode::Latest => None,
+    };
+    let unattended = asked.unattended;
+    let mut launch = launch(caller, asked, code)?;
+    launch.is_unattended = unattended.unwrap_or(api.info.plans_are_unattended);
+    launch.node_groups = visible_groups(api, caller);
+    let number = api.plans.run(&launch).await.map_err(refusal)?;
+    if let Some(hold) = hold {
+        code_manager::keep(api, Worker::Plan(number), hold).await?;
+    }
+    let place = base.at(&format!("plan_jobs/{number}"));
+    let (status, name) = named(number);
+    Ok((status, [(header::LOCATION, place)], name))
+}
+
+/// A plan that is there, and that the caller may run.
+struct Wanted {
+    name: environments::PlanName,
+    environment: EnvironmentCode,
+    metadata: PlanMetadata,
+    replaced_functions: BTreeMap<String, String>,
+}
+
+/// Who may not run a plan does not learn whether it is there.
+async fn wanted(
+    api: &Shared,
+    caller: &Caller,
+    name: &str,
+    environment: &str,
+) -> Result<Wanted, Failure> {
+    let name = plan_name("plan_name", name)?;
+    super::demand(api, caller, name.as_str(), environment)?;
+    let asked = name.clone();
+    let (environment, (plan, replaced)) = code::read(api, environment, move |code| {
+        Ok((code.plan(&asked)?, environments::replaced_functions(code)?))
+    })
+    .await?;
+    let replaced_functions = replaced
+        .into_iter()
+        .map(|function| (function.name.clone(), function.to_string()))
+        .collect();
+    if plan.metadata.private {
+        let what = format!("the plan `{name}` is private: only other plans run it");
+        return Err(ApiError::invalid("plan_name", what).into());
+    }
+    Ok(Wanted {
+        name,
+        environment,
+        metadata: plan.metadata,
+        replaced_functions,
+    })
+}
+
+fn launch(caller: &Caller, asked: Asked, code: PlanCode) -> Result<Launch, ApiError> {
+    let Wanted {
+        name,
+        environment,
+        metadata,
+        replaced_functions,
+    } = asked.plan;
+    let sensitive = params::check(&name, &metadata, &asked.params)?;
+    let timeout = asked.timeout.filter(|seconds| *seconds > 0);
+    Ok(Launch {
+        plan: name.to_string(),
+        environment: environment.name,
+        code_id: match code {
+            PlanCode::Pinned | PlanCode::Lock => environment.code_id,
+            PlanCode::Latest => None,
+        },
+        code: Some(said(code).to_owned()),
+        params: asked.params,
+        sensitive,
+        description: asked.description,
+        userdata: asked.userdata,
+        timeout: timeout.map(Duration::from_secs),
+        preview: match asked.noop {
+            PlanNoop::Off => None,
+            PlanNoop::Show => Some(Preview::Show),
+            PlanNoop::Run => Some(Preview::RunNoop),
+        },
+        owner: caller.0.login.clone(),
+        owner_id: caller.0.user_id.clone(),
+        replaced_functions,
+        ..Launch::default()
+    })
+}
+
+/// The names of the node groups that the caller may view.
+fn visible_groups(api: &Shared, caller: &Caller) -> BTreeSet<String> {
+    let groups = api.classifier.groups();
+    let visible = groups.iter().filter(|group| {
+        let id = group.id.to_string();
+        let permission = Permission::on("node_groups", "view", &id);
+        api.access.authorize(&caller.0, permission).is_ok()
+    });
+    visible.map(|group| group.name.clone()).collect()
+}
+
+/// As the plan job shows it.
+fn said(code: PlanCode) -> &'static str {
+    match code {
+        PlanCode::Pinned => "pinned",
+        PlanCode::Lock => LOCK,
+        PlanCode::Latest => "latest",
+    }
+}
+
+/// Parameters as the plan gets them: what stands for nodes becomes their certnames.
+async fn values(
+    api: &Shared,
+    caller: &Caller,
+    params: BTreeMap<String, PlanParam>,
+    environment: &str,
+) -> Result<Object, Failure> {
+    let mut values = Object::new();
+    for (name, PlanParam { value, kind }) in params {
+        let scope = match (kind, value) {
+            (None, value) => {
+                values.insert(name, value);
+                continue;
+            }
+            (Some(PlanParamKind::Query), query) => ScopeKind::Query(query),
+            (Some(PlanParamKind::NodeGroup), Value::String(group)) => ScopeKind::NodeGroup(group),
+            // `check` refused it.
+            (Some(PlanParamKind::NodeGroup), other) => ScopeKind::NodeGroup(other.to_string()),
+        };
+        let scope = engine_scope(api, caller, scope).map_err(|refused| of(&name, refused))?;
+        let nodes = api.jobs.targets(&scope, environment).await;
+        let nodes = nodes.map_err(|error| of(&name, scope_refusal(&error)))?;
+        let nodes = nodes.iter().map(|node| json!(node.as_str()));
+        values.insert(name, nodes.collect());
+    }
+    Ok(values)
+}
+
+/// Tells which parameter it is about.
+fn of(name: &str, Failure(mut refused): Failure) -> Failure {
+    let place = format!("params.{name}");
+    refused.body.msg = format!("{place}: {}", refused.body.msg);
+    Failure(refused.with("path", json!(place)))
+}
+
+fn refusal(error: PlanError) -> Failure {
+    match &error {
+        PlanError::Store(StoreError::OutcomeUnknown(_)) => {
+            let msg = "the database was lost while the plan was being written down, and nobody knows \
+                       whether it was; look into the list of plan jobs when it is back";
+            ApiError::new(kinds::OUTCOME_UNKNOWN, msg)
+                .with("never_starts", json!(false))
+                .into()
+        }
+        _ => running::refusal(error),
+    }
+}

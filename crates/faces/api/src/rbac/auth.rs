@@ -1,0 +1,79 @@
+//! Log in, and tokens for who is logged in.
+
+use std::net::SocketAddr;
+
+use api_types::{ApiError, LoginRequest, TokenReply};
+use axum::extract::{ConnectInfo, State};
+use axum::{Extension, Json};
+use https::PeerCertificate;
+use rbac::defaults::TOKEN_TEXT_CHARS;
+use rbac::{Label, Lifetime, LoginOrigin, TokenRequest};
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::refusal;
+use crate::Shared;
+use crate::body::Strict;
+use crate::failure::Failure;
+
+/// Where a request comes from; where no listener told it, all come from one place.
+pub(crate) type Peer = Option<Extension<ConnectInfo<SocketAddr>>>;
+
+/// Failures count for the address that they come from.
+pub(crate) async fn login(
+    State(api): State<Shared>,
+    peer: Peer,
+    certificate: Option<Extension<PeerCertificate>>,
+    Strict(asked): Strict<LoginRequest>,
+) -> Result<Json<TokenReply>, Failure> {
+    let password = SecretString::from(asked.password);
+    let request = request(
+        asked.lifetime.as_deref(),
+        asked.label.as_deref(),
+        asked.description,
+        asked.client,
+    )?;
+    let certname = certificate
+        .as_ref()
+        .and_then(|certificate| certificate.certname());
+    let origin = LoginOrigin {
+        address: peer.map(|Extension(ConnectInfo(address))| address.ip()),
+        certname: certname.map(str::to_owned),
+    };
+    let login = api.access.login(&asked.login, password, request, origin);
+    let token = Box::pin(login).await.map_err(refusal::login)?;
+    Ok(shown(&token))
+}
+
+pub(crate) fn shown(token: &SecretString) -> Json<TokenReply> {
+    Json(TokenReply {
+        token: token.expose_secret().to_owned(),
+    })
+}
+
+/// What is asked of a new token, with the mistakes named.
+pub(crate) fn request(
+    lifetime: Option<&str>,
+    label: Option<&str>,
+    description: Option<String>,
+    client: Option<String>,
+) -> Result<TokenRequest, ApiError> {
+    let lifetime = lifetime.map(Lifetime::parse).transpose();
+    let lifetime = lifetime.map_err(|error| ApiError::invalid("lifetime", error))?;
+    let label = label.map(Label::parse).transpose();
+    let label = label.map_err(|error| ApiError::invalid("label", error))?;
+    Ok(TokenRequest {
+        lifetime: lifetime.unwrap_or_default(),
+        label,
+        description: text("description", description)?,
+        client: text("client", client)?,
+    })
+}
+
+fn text(place: &str, text: Option<String>) -> Result<Option<String>, ApiError> {
+    let too_long = |text: &String| text.chars().count() > TOKEN_TEXT_CHARS;
+    if text.as_ref().is_some_and(too_long) {
+        let what = format!("has more than {TOKEN_TEXT_CHARS} characters");
+        return Err(ApiError::invalid(place, what));
+    }
+    Ok(text)
+}

@@ -1,0 +1,242 @@
+//! LDAP directories: shown, set, tested.
+
+use std::time::Instant;
+
+use api_types::rbac::{DirectoryTest, FoundUser, LdapDelete, LdapId, LdapSettings, LdapTest};
+use api_types::{ApiError, kinds};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use external_directories::{BookError, LdapError, LdapServer, LdapUser, SettingsError};
+use rbac::{DirectoryChange, DirectoryReach};
+use serde_json::{Value, json};
+
+use super::body::{Form, id};
+use super::refusal::schema;
+use crate::Shared;
+use crate::failure::Failure;
+use crate::given::Variables;
+use crate::guard::Caller;
+
+/// Version 1 knows one.
+pub(crate) async fn first(State(api): State<Shared>) -> Json<Value> {
+    let first = api.elsewhere.directories.list().into_iter().next();
+    Json(first.map_or_else(|| json!({}), |settings| json!(settings)))
+}
+
+pub(crate) async fn put(
+    State(api): State<Shared>,
+    caller: Caller,
+    Form(given): Form<Value>,
+) -> Result<Json<Value>, Failure> {
+    let settings = match is_nothing(&given) {
+        true => None,
+        false => Some(read(given)?),
+    };
+    let _turn = allowed(&api, &caller, DirectoryReach::Every).await?;
+    Box::pin(api.elsewhere.directories.set_only(settings)).await?;
+    Ok(first(State(api)).await)
+}
+
+pub(crate) async fn list(State(api): State<Shared>) -> Json<Vec<LdapSettings>> {
+    Json(api.elsewhere.directories.list())
+}
+
+pub(crate) async fn show(
+    State(api): State<Shared>,
+    Variables(given): Variables<String>,
+) -> Result<Json<LdapSettings>, Failure> {
+    let id = id("directory", &given)?;
+    let server = api.elsewhere.directories.server(Some(&id))?;
+    Ok(Json(server.settings().clone()))
+}
+
+pub(crate) async fn create(
+    State(api): State<Shared>,
+    caller: Caller,
+    Form(settings): Form<LdapSettings>,
+) -> Result<(StatusCode, Json<LdapId>), Failure> {
+    if settings.id.is_some() {
+        return Err(schema("id", "the id: the server gives it").into());
+    }
+    let _turn = allowed(&api, &caller, DirectoryReach::Every).await?;
+    let id = Box::pin(api.elsewhere.directories.create(settings)).await?;
+    Ok((StatusCode::CREATED, Json(LdapId { id })))
+}
+
+pub(crate) async fn update(
+    State(api): State<Shared>,
+    caller: Caller,
+    Form(settings): Form<LdapSettings>,
+) -> Result<Json<LdapId>, Failure> {
+    let Some(given) = settings.id.clone() else {
+        return Err(schema("id", "the id is missing: it says which directory is meant").into());
+    };
+    let id = id("id", &given)?;
+    let _turn = allowed(&api, &caller, DirectoryReach::Every).await?;
+    Box::pin(api.elsewhere.directories.update(&id, settings)).await?;
+    Ok(Json(LdapId { id }))
+}
+
+pub(crate) async fn delete(
+    State(api): State<Shared>,
+    caller: Caller,
+    Form(asked): Form<LdapDelete>,
+) -> Result<StatusCode, Failure> {
+    let id = id("id", &asked.id)?;
+    let origin = external_directories::origin(&id);
+    let _turn = allowed(&api, &caller, DirectoryReach::Of(&origin)).await?;
+    Box::pin(api.elsewhere.directories.delete(&id)).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Refuses a caller who lacks a right that the changed directory could give. No rights change
+/// until the answer is dropped.
+async fn allowed(
+    api: &Shared,
+    caller: &Caller,
+    reach: DirectoryReach<'_>,
+) -> Result<DirectoryChange, Failure> {
+    let change = api.access.begin_directory_change(&caller.0, reach);
+    Ok(Box::pin(change).await?)
+}
+
+pub(crate) async fn test_first(State(api): State<Shared>) -> Result<Response, Failure> {
+    let server = api.elsewhere.directories.server(None)?;
+    tested(&server, None, None).await
+}
+
+pub(crate) async fn test_given(
+    State(api): State<Shared>,
+    Form(settings): Form<LdapSettings>,
+) -> Result<Response, Failure> {
+    let server = api.elsewhere.directories.candidate(settings)?;
+    tested(&server, None, None).await
+}
+
+pub(crate) async fn test(
+    State(api): State<Shared>,
+    Form(asked): Form<LdapTest>,
+) -> Result<Response, Failure> {
+    let directories = &api.elsewhere.directories;
+    let server = match (asked.settings, asked.id) {
+        (Some(settings), None) => directories.candidate(settings)?,
+        (None, Some(given)) => directories.server(Some(&id("id", &given)?))?,
+        _ => return Err(schema("id", "give an id or settings, and not both").into()),
+    };
+    tested(&server, asked.user.as_deref(), asked.group.as_deref()).await
+}
+
+/// The shape of success and failure alike is `{elapsed, error}`; a user or group that is not
+/// there has its own kind.
+async fn tested(
+    server: &LdapServer,
+    user: Option<&str>,
+    group: Option<&str>,
+) -> Result<Response, Failure> {
+    let begun = Instant::now();
+    let looked = look(server, user, group).await;
+    let elapsed = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let (status, user, error) = match looked {
+        Ok(user) => (StatusCode::OK, user, None),
+        Err(Looked::Missing(error)) => return Err(error.into()),
+        Err(Looked::Failed(error @ LdapError::NotUnique { .. })) => {
+            let refused = ApiError::new(kinds::NON_UNIQUE_LOOKUP_ATTR, error.to_string());
+            return Err(refused.into());
+        }
+        Err(Looked::Failed(error)) => (StatusCode::BAD_REQUEST, None, Some(error.to_string())),
+    };
+    let test = DirectoryTest {
+        elapsed,
+        error,
+        user: user.map(found),
+    };
+    Ok((status, Json(test)).into_response())
+}
+
+enum Looked {
+    Missing(ApiError),
+    Failed(LdapError),
+}
+
+async fn look(
+    server: &LdapServer,
+    user: Option<&str>,
+    group: Option<&str>,
+) -> Result<Option<LdapUser>, Looked> {
+    server.test().await.map_err(Looked::Failed)?;
+    let mut found = None;
+    if let Some(login) = user {
+        found = server.user(login).await.map_err(Looked::Failed)?;
+        if found.is_none() {
+            let msg = format!("the directory has no user {login:?}, or has disabled him");
+            let refused = ApiError::new(kinds::NO_SUCH_USER_LDAP, msg);
+            return Err(Looked::Missing(refused));
+        }
+    }
+    if let Some(name) = group
+        && !server.has_group(name).await.map_err(Looked::Failed)?
+    {
+        return Err(Looked::Missing(no_such_group(name)));
+    }
+    Ok(found)
+}
+
+pub(crate) fn no_such_group(name: &str) -> ApiError {
+    let msg = format!("the directory has no group {name:?}");
+    ApiError::new(kinds::NO_SUCH_GROUP_LDAP, msg)
+}
+
+pub(crate) fn unavailable(error: &LdapError) -> ApiError {
+    ApiError::new(kinds::DIRECTORY_UNAVAILABLE, error.to_string())
+}
+
+fn found(user: LdapUser) -> FoundUser {
+    FoundUser {
+        login: user.login,
+        display_name: user.display_name,
+        email: user.email,
+        groups: user.groups,
+    }
+}
+
+/// `{}`, or all values null, as clients say that there shall be no directory.
+fn is_nothing(given: &Value) -> bool {
+    let values = given.as_object().map(|object| object.values());
+    values.is_some_and(|mut values| values.all(Value::is_null))
+}
+
+fn read(given: Value) -> Result<LdapSettings, ApiError> {
+    // The error names the key and repeats no value that could be the password.
+    decode_errors::json::from_value(given).map_err(|error| {
+        let key = error.unknown_key().or(error.missing_key());
+        schema(
+            key.unwrap_or(error.path()),
+            "this is not among the settings of a directory, or is missing, or wrong",
+        )
+    })
+}
+
+impl From<SettingsError> for Failure {
+    fn from(error: SettingsError) -> Self {
+        schema(error.place, &error.to_string()).into()
+    }
+}
+
+impl From<BookError> for Failure {
+    fn from(error: BookError) -> Self {
+        let text = error.to_string();
+        let refused = match error {
+            BookError::Settings(error) => return error.into(),
+            BookError::Unknown(id) => {
+                ApiError::new(kinds::RBAC_NOT_FOUND, text).with("id", json!(id))
+            }
+            BookError::Fixed | BookError::TooMany | BookError::Several => {
+                ApiError::new(kinds::CONFLICT, text)
+            }
+            BookError::Store(_) => return Self::internal("write the directories", &error),
+        };
+        refused.into()
+    }
+}

@@ -1,0 +1,38 @@
+//! Where users come from who are not of this server: [`Elsewhere`].
+
+use external_directories::{Directories, Oidc};
+
+/// Directories and the identity provider.
+#[derive(Clone, Debug)]
+pub struct Elsewhere {
+    /// LDAP.
+    pub directories: Directories,
+    /// `OpenID` Connect, where it is configured.
+    pub oidc: Option<Oidc>,
+}
+
+/// Prefixes of the origins `oidc:ISSUER` and `ldap:ID`.
+const PREFIXES: [&str; 2] = ["ldap:", "oidc:"];
+
+impl Elsewhere {
+    /// Origins of all directories and of the identity provider.
+    pub fn origins(&self) -> Vec<String> {
+        let mut origins = self.directories.origins();
+        origins.extend(self.oidc.as_ref().map(Oidc::origin));
+        origins
+    }
+
+    /// The origin of the directory with this id, or of the provider with this issuer.
+    pub(crate) fn origin_of(&self, id: &str) -> Option<String> {
+        let mut origins = self.origins().into_iter();
+        origins.find(|origin| provider_id(origin).as_deref() == Some(id))
+    }
+}
+
+/// The id of an LDAP directory or the issuer of a provider, as clients name it.
+pub(crate) fn provider_id(origin: &str) -> Option<String> {
+    let id = PREFIXES
+        .iter()
+        .find_map(|prefix| origin.strip_prefix(prefix));
+    id.map(str::to_owned)
+}

@@ -1,0 +1,69 @@
+//! Who has a role.
+
+use api_types::rbac::{RoleGroups, RoleUsers};
+use axum::extract::State;
+use axum::http::StatusCode;
+use rbac::MemberChange;
+
+use super::body::{Form, ids};
+use crate::Shared;
+use crate::failure::Failure;
+use crate::guard::Caller;
+
+pub(crate) async fn add_users(
+    State(api): State<Shared>,
+    caller: Caller,
+    Form(asked): Form<RoleUsers>,
+) -> Result<StatusCode, Failure> {
+    let members = MemberChange {
+        add_users: ids("user_ids", &asked.user_ids)?,
+        ..MemberChange::default()
+    };
+    change(&api, &caller, asked.role_id, members).await
+}
+
+pub(crate) async fn remove_users(
+    State(api): State<Shared>,
+    caller: Caller,
+    Form(asked): Form<RoleUsers>,
+) -> Result<StatusCode, Failure> {
+    let members = MemberChange {
+        remove_users: ids("user_ids", &asked.user_ids)?,
+        ..MemberChange::default()
+    };
+    change(&api, &caller, asked.role_id, members).await
+}
+
+pub(crate) async fn add_groups(
+    State(api): State<Shared>,
+    caller: Caller,
+    Form(asked): Form<RoleGroups>,
+) -> Result<StatusCode, Failure> {
+    let members = MemberChange {
+        add_groups: ids("group_ids", &asked.group_ids)?,
+        ..MemberChange::default()
+    };
+    change(&api, &caller, asked.role_id, members).await
+}
+
+pub(crate) async fn remove_groups(
+    State(api): State<Shared>,
+    caller: Caller,
+    Form(asked): Form<RoleGroups>,
+) -> Result<StatusCode, Failure> {
+    let members = MemberChange {
+        remove_groups: ids("group_ids", &asked.group_ids)?,
+        ..MemberChange::default()
+    };
+    change(&api, &caller, asked.role_id, members).await
+}
+
+async fn change(
+    api: &Shared,
+    caller: &Caller,
+    role: i64,
+    members: MemberChange,
+) -> Result<StatusCode, Failure> {
+    Box::pin(api.access.change_members(&caller.0, role, members)).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,91 @@
+//! What there is to permit, and who has what.
+
+use std::sync::Arc;
+
+use api_types::rbac::{ActionType, ObjectType, PermittedQuestion};
+use axum::Json;
+use axum::extract::State;
+use rbac::catalog::OBJECT_TYPES;
+use rbac::{Identity, Instance, Permission};
+
+use super::body::{Form, id};
+use super::refusal::schema;
+use super::users::look_at;
+use crate::Shared;
+use crate::failure::Failure;
+use crate::given::Variables;
+use crate::guard::Caller;
+
+pub(crate) async fn types() -> Json<Vec<ObjectType>> {
+    let types = OBJECT_TYPES.iter().map(|listed| ObjectType {
+        object_type: listed.name.to_owned(),
+        display_name: listed.display_name.to_owned(),
+        description: listed.description.to_owned(),
+        actions: listed.actions.iter().map(action).collect(),
+    });
+    Json(types.collect())
+}
+
+fn action(listed: &rbac::catalog::Action) -> ActionType {
+    ActionType {
+        name: listed.name.to_owned(),
+        display_name: listed.display_name.to_owned(),
+        description: listed.description.to_owned(),
+        has_instances: listed.has_instances,
+    }
+}
+
+pub(crate) async fn ask(
+    State(api): State<Shared>,
+    caller: Caller,
+    Form(asked): Form<PermittedQuestion>,
+) -> Result<Json<Vec<bool>>, Failure> {
+    let subject = subject(&api, &caller, &asked.token).await?;
+    let may = |spec: &api_types::rbac::PermissionSpec| {
+        let permission = Permission {
+            object_type: &spec.object_type,
+            action: &spec.action,
+            instance: Instance::Named(&spec.instance),
+        };
+        api.access.authorize(&subject, permission).is_ok()
+    };
+    Ok(Json(asked.permissions.iter().map(may).collect()))
+}
+
+pub(crate) async fn on(
+    caller: Caller,
+    Variables((object_type, action)): Variables<(String, String)>,
+) -> Result<Json<Vec<String>>, Failure> {
+    instances(&caller.0, &object_type, &action)
+}
+
+pub(crate) async fn on_of(
+    State(api): State<Shared>,
+    caller: Caller,
+    Variables((object_type, action, user)): Variables<(String, String, String)>,
+) -> Result<Json<Vec<String>>, Failure> {
+    let subject = subject(&api, &caller, &user).await?;
+    instances(&subject, &object_type, &action)
+}
+
+fn instances(
+    identity: &Identity,
+    object_type: &str,
+    action: &str,
+) -> Result<Json<Vec<String>>, Failure> {
+    if rbac::catalog::find(object_type, action).is_none() {
+        let text = "there is no such permission; GET /rbac-api/v1/types lists all";
+        return Err(schema("object_type", text).into());
+    }
+    Ok(Json(identity.permissions.instances(object_type, action)))
+}
+
+/// Oneself as one is, or anybody for who may look.
+async fn subject(api: &Shared, caller: &Caller, user: &str) -> Result<Arc<Identity>, Failure> {
+    let id = id("token", user)?;
+    if caller.0.user_id == id {
+        return Ok(Arc::clone(&caller.0));
+    }
+    look_at(api, caller, &id)?;
+    Ok(Arc::new(api.access.identity_of(&id).await?))
+}

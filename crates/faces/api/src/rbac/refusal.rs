@@ -1,0 +1,146 @@
+//! What a client is told when `access` says no.
+
+use api_types::ApiError;
+use api_types::kinds::{self, Kind};
+use rbac::{
+    AuthenticateError, Denied, HashError, IssueError, LoginError, ManageError, RevokeError,
+    RevokeFaults,
+};
+use serde_json::json;
+use std::time::Duration;
+
+use crate::failure::Failure;
+
+impl From<Denied> for Failure {
+    fn from(denied: Denied) -> Self {
+        lacking(kinds::NOT_PERMITTED, &denied)
+    }
+}
+
+/// The refusal of routes under `/rbac-api`.
+pub(crate) fn denied(denied: &Denied) -> Failure {
+    lacking(kinds::PERMISSION_DENIED, denied)
+}
+
+fn lacking(kind: Kind, denied: &Denied) -> Failure {
+    let refused = ApiError::new(kind, denied.to_string());
+    Failure(refused.with("permission", json!(denied.permission)))
+}
+
+impl From<AuthenticateError> for Failure {
+    fn from(error: AuthenticateError) -> Self {
+        let kind = match error {
+            AuthenticateError::Unknown => kinds::UNAUTHENTICATED,
+            AuthenticateError::Revoked => kinds::TOKEN_REVOKED,
+            AuthenticateError::Expired => kinds::TOKEN_EXPIRED,
+            AuthenticateError::TimedOut => kinds::TOKEN_TIMED_OUT,
+            AuthenticateError::UserRevoked => kinds::USER_REVOKED,
+            AuthenticateError::Store(_) => return Self::internal("check the token", &error),
+        };
+        Self(ApiError::new(kind, error.to_string()))
+    }
+}
+
+pub(crate) fn login(error: LoginError) -> Failure {
+    let text = error.to_string();
+    let refused = match error {
+        LoginError::Wrong => ApiError::new(kinds::UNAUTHENTICATED, text),
+        LoginError::LockedOut { wait } => locked_out(text, wait),
+        LoginError::Revoked | LoginError::Locked => ApiError::new(kinds::USER_REVOKED, text),
+        LoginError::RemoteConflict | LoginError::OtherPerson => {
+            ApiError::new(kinds::REMOTE_USER_CONFLICT, text)
+        }
+        LoginError::Directory(_) => ApiError::new(kinds::DIRECTORY_UNAVAILABLE, text),
+        LoginError::Issue(error) => return issue(error),
+        LoginError::Hash(HashError::Busy) => ApiError::new(kinds::UNAVAILABLE, text),
+        LoginError::Hash(_) | LoginError::Store(_) => return Failure::internal("log in", &error),
+    };
+    Failure(refused)
+}
+
+pub(crate) fn issue(error: IssueError) -> Failure {
+    match error {
+        IssueError::LabelTaken(_) => ApiError::invalid("label", error).into(),
+        IssueError::TooLong { .. } | IssueError::OutlivesToken { .. } => {
+            ApiError::invalid("lifetime", error).into()
+        }
+        IssueError::TooMany => ApiError::new(kinds::CONFLICT, error.to_string()).into(),
+        IssueError::TokenEnded => ApiError::new(kinds::TOKEN_REVOKED, error.to_string()).into(),
+        IssueError::UserChanged => ApiError::new(kinds::USER_REVOKED, error.to_string()).into(),
+        IssueError::Store(_) => Failure::internal("make a token", &error),
+    }
+}
+
+pub(crate) fn revoke(error: RevokeError) -> Failure {
+    match error {
+        RevokeError::Faults(faults) => partly(&faults),
+        RevokeError::Denied(lack) => denied(&lack),
+        RevokeError::Store(_) => Failure::internal("revoke tokens", &error),
+    }
+}
+
+/// What was not revoked. All else was, which `other_tokens_revoked` says.
+fn partly(faults: &RevokeFaults) -> Failure {
+    let kind = match faults.not_permitted.is_empty() {
+        true => kinds::INVALID_TOKEN,
+        false => kinds::PERMISSION_DENIED,
+    };
+    let msg = "some tokens were not revoked, because they do not exist or are not yours; all \
+               others are";
+    let refused = ApiError::new(kind, msg)
+        .with("other_tokens_revoked", json!(true))
+        .with("unrecognized_tokens_count", json!(faults.unknown_tokens))
+        .with("unrecognized_labels", json!(faults.unknown_labels))
+        .with("unrecognized_usernames", json!(faults.unknown_usernames))
+        .with("unrecognized_ids", json!(faults.unknown_ids))
+        .with("not_permitted", json!(faults.not_permitted));
+    Failure(refused)
+}
+
+impl From<ManageError> for Failure {
+    fn from(error: ManageError) -> Self {
+        let text = error.to_string();
+        let refused = match &error {
+            ManageError::Denied(lack) => return denied(lack),
+            ManageError::Unknown { id, .. } => {
+                ApiError::new(kinds::RBAC_NOT_FOUND, text).with("id", json!(id))
+            }
+            ManageError::Associated { id, .. } => {
+                ApiError::new(kinds::INVALID_ASSOCIATED_ID, text).with("id", json!(id))
+            }
+            ManageError::Conflict { name, .. } => {
+                ApiError::new(kinds::CONFLICT, text).with("conflict", json!(name))
+            }
+            ManageError::InUse { roles } => {
+                ApiError::new(kinds::TASK_TARGET_IN_USE, text).with("roles", json!(roles))
+            }
+            ManageError::TooManyTaskTargets => ApiError::new(kinds::TOO_MANY_TASK_TARGETS, text),
+            ManageError::AdminImmutable => ApiError::new(kinds::ADMIN_IMMUTABLE, text),
+            ManageError::DefaultRole => ApiError::new(kinds::DEFAULT_ROLES_IMMUTABLE, text),
+            ManageError::RemoteUser | ManageError::CurrentPassword | ManageError::ResetToken => {
+                ApiError::new(kinds::PERMISSION_DENIED, text)
+            }
+            ManageError::LockedOut { wait } => locked_out(text, *wait),
+            ManageError::Password(_) => schema("password", &text),
+            ManageError::Grant(_) => schema("permissions", &text),
+            ManageError::Invalid { place, .. } => schema(place, &text),
+            ManageError::Hash(HashError::Busy) => ApiError::new(kinds::UNAVAILABLE, text),
+            ManageError::Hash(_) | ManageError::Store(_) => {
+                return Self::internal("change users and roles", &error);
+            }
+        };
+        Self(refused)
+    }
+}
+
+/// A value at `place` that is no good.
+pub(crate) fn schema(place: &str, text: &str) -> ApiError {
+    ApiError::new(kinds::RBAC_SCHEMA, text)
+        .with("path", json!(place))
+        .with("error", json!(text))
+}
+
+fn locked_out(text: String, wait: Duration) -> ApiError {
+    let seconds = (wait + Duration::from_millis(999)).as_secs();
+    ApiError::new(kinds::LOCKED_OUT, text).with("retry_after_seconds", json!(seconds))
+}

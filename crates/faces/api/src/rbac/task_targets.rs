@@ -1,0 +1,121 @@
+//! Task targets: tasks on nodes that a role can permit.
+
+use api_types::rbac::{
+    TaskTarget, TaskTargetCommand, TaskTargetCreated, TaskTargetList, TaskTargetRef,
+};
+use api_types::{ApiError, kinds};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use pxp::task::TaskName;
+use rbac::{ManageError, TaskTarget as Target};
+use serde_json::json;
+
+use crate::Shared;
+use crate::base::Base;
+use crate::body::Strict;
+use crate::failure::Failure;
+use crate::given::Variables;
+use crate::guard::Caller;
+
+pub(crate) async fn create(
+    State(api): State<Shared>,
+    base: Base,
+    caller: Caller,
+    Strict(asked): Strict<TaskTargetCommand>,
+) -> Result<Json<TaskTargetCreated>, Failure> {
+    asked.check()?;
+    let tasks = asked.tasks.filter(|_| !asked.all_tasks);
+    let target = Target {
+        id: 0,
+        display_name: asked.display_name,
+        tasks: tasks.as_deref().map(task_names).transpose()?,
+        nodes: asked.nodes,
+        node_groups: asked.node_groups,
+        pql_query: asked.pql_query,
+    };
+    let made = Box::pin(api.access.create_task_target(&caller.0, target)).await;
+    let id = made.map_err(refusal)?;
+    let task_target = TaskTargetRef {
+        id: address(&base, id),
+        name: id.to_string(),
+    };
+    Ok(Json(TaskTargetCreated { task_target }))
+}
+
+pub(crate) async fn list(
+    State(api): State<Shared>,
+    base: Base,
+) -> Result<Json<TaskTargetList>, Failure> {
+    let targets = api.access.task_targets().await?.into_iter();
+    let items = targets.map(|target| shown(&base, target)).collect();
+    Ok(Json(TaskTargetList { items }))
+}
+
+pub(crate) async fn show(
+    State(api): State<Shared>,
+    base: Base,
+    Variables(given): Variables<String>,
+) -> Result<Json<TaskTarget>, Failure> {
+    let id = number(&given)?;
+    let target = api.access.task_target(id).await.map_err(refusal)?;
+    Ok(Json(shown(&base, target)))
+}
+
+pub(crate) async fn delete(
+    State(api): State<Shared>,
+    caller: Caller,
+    Variables(given): Variables<String>,
+) -> Result<StatusCode, Failure> {
+    let id = number(&given)?;
+    let deleted = Box::pin(api.access.delete_task_target(&caller.0, id)).await;
+    deleted.map_err(refusal)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+fn number(given: &str) -> Result<i64, ApiError> {
+    let digits = given.bytes().all(|byte| byte.is_ascii_digit());
+    let id = given.parse().ok().filter(|_| digits);
+    id.ok_or_else(|| ApiError::invalid("task_target", "not a number"))
+}
+
+/// In their one form, in which a command's task is asked about: `package::init` is `package`.
+fn task_names(names: &[String]) -> Result<Vec<String>, ApiError> {
+    let name = |(i, text): (usize, &String)| {
+        let parsed = text.parse::<TaskName>();
+        let name = parsed.map_err(|error| ApiError::invalid(&format!("tasks[{i}]"), error));
+        name.map(|name| name.to_string())
+    };
+    names.iter().enumerate().map(name).collect()
+}
+
+/// By the names of the orchestrator, whose routes these are.
+fn refusal(error: ManageError) -> Failure {
+    let text = error.to_string();
+    match error {
+        ManageError::Denied(denied) => denied.into(),
+        ManageError::Unknown { id, .. } => {
+            let unknown = ApiError::new(kinds::UNKNOWN_TASK_TARGET, text);
+            unknown.with("task_target", json!(id)).into()
+        }
+        ManageError::Invalid { place, what } => ApiError::invalid(place, what).into(),
+        error => error.into(),
+    }
+}
+
+fn address(base: &Base, id: i64) -> String {
+    base.at(&format!("scopes/task_targets/{id}"))
+}
+
+fn shown(base: &Base, target: Target) -> TaskTarget {
+    TaskTarget {
+        id: address(base, target.id),
+        name: target.id.to_string(),
+        display_name: target.display_name,
+        all_tasks: target.tasks.is_none(),
+        tasks: target.tasks.unwrap_or_default(),
+        nodes: target.nodes,
+        node_groups: target.node_groups,
+        pql_query: target.pql_query,
+    }
+}

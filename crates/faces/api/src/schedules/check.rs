@@ -1,0 +1,93 @@
+//! Whether a caller may run now what he schedules, and what of it is secret.
+//!
+//! The rule: what would be refused now is refused, with the same words; what can change until it
+//! starts (who is in a node group, what a task's metadata say) is asked again then.
+
+use api_types::schedules::ScheduledInput;
+use api_types::{ApiError, DeployCommand, TaskCommand};
+use jobs::RunTaskError;
+use pxp::task::{TaskName, validate_params};
+use serde_json::{Value, json};
+
+use crate::Shared;
+use crate::code;
+use crate::failure::Failure;
+use crate::guard::Caller;
+use crate::refusals::scope_refusal;
+use crate::{plans, puppet_runs, task};
+
+/// Names of the parameters that are secret.
+pub(super) async fn check(
+    api: &Shared,
+    caller: &Caller,
+    input: ScheduledInput,
+    environment: &str,
+) -> Result<Vec<String>, Failure> {
+    match input {
+        ScheduledInput::Task(command) => Box::pin(check_task(api, caller, *command)).await,
+        ScheduledInput::Deploy(command) => {
+            Box::pin(check_deploy(api, caller, *command)).await?;
+            Ok(Vec::new())
+        }
+        ScheduledInput::Plan(plan) => {
+            plans::demand(api, caller, &plan.name, environment)?;
+            known_environment(api, environment).await?;
+            Ok(Vec::new())
+        }
+    }
+}
+
+async fn check_task(
+    api: &Shared,
+    caller: &Caller,
+    command: TaskCommand,
+) -> Result<Vec<String>, Failure> {
+    let name: TaskName = command
+        .task
+        .parse()
+        .map_err(|error| ApiError::invalid("input.name", error))?;
+    let (request, _) = Box::pin(task::prepared(api, caller, command)).await?;
+    let (_, task) = code::read(api, &request.environment, move |code| code.task(&name)).await?;
+    let metadata = task.metadata;
+    let valid = validate_params(&metadata, &request.params).map_err(|problems| {
+        let listed: Vec<Value> = problems.iter().map(|p| json!(p.to_string())).collect();
+        let error = RunTaskError::Parameters {
+            task: request.task.clone(),
+            problems,
+        };
+        ApiError::invalid("input.parameters", error).with("params", json!(listed))
+    })?;
+    if request.noop && !metadata.supports_noop {
+        let error = RunTaskError::NoopUnsupported(request.task.clone());
+        return Err(ApiError::invalid("input.noop", error).into());
+    }
+    if request.nodes.is_none() {
+        let found = api.jobs.targets(&request.scope, &request.environment).await;
+        found.map_err(|error| scope_refusal(&error))?;
+    }
+    // Those that were given; a default of the metadata is no secret.
+    let given = |name: &String| request.params.contains_key(name);
+    Ok(valid.sensitive.into_iter().filter(given).collect())
+}
+
+async fn check_deploy(
+    api: &Shared,
+    caller: &Caller,
+    command: DeployCommand,
+) -> Result<(), Failure> {
+    puppet_runs::may_run(api, caller)?;
+    let request = puppet_runs::request(api, caller, command)?;
+    if !request.environment.is_empty() {
+        known_environment(api, &request.environment).await?;
+    }
+    if let Some(scope) = &request.scope {
+        let found = api.jobs.targets(scope, &request.environment).await;
+        found.map_err(|error| scope_refusal(&error))?;
+    }
+    Ok(())
+}
+
+async fn known_environment(api: &Shared, name: &str) -> Result<(), Failure> {
+    code::read(api, name, |_| Ok(())).await?;
+    Ok(())
+}

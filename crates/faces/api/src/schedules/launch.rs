@@ -1,0 +1,122 @@
+//! What the clock starts: [`Launcher`].
+//!
+//! The rule: a slot goes the way of the command that its owner would post at that moment, with the
+//! same checks and the same refusals. An owner who is revoked, deleted, gone from the directory,
+//! or has lost a right gets a submission error, never a run.
+
+use std::sync::{Arc, Weak};
+
+use api_types::schedules::ScheduledInput;
+use api_types::{ApiError, ErrorBody, kinds};
+use async_trait::async_trait;
+use rbac::Identity;
+use schedules::{Launch, ScheduledJob, SubmissionError};
+use serde_json::json;
+use store::{JobNumber, SlotKey};
+use tokio::sync::SetOnce;
+
+use super::shown::shown_kind;
+use super::write::whole_input;
+use crate::Shared;
+use crate::failure::Failure;
+use crate::guard::Caller;
+use crate::state::Inner;
+use crate::{plans, puppet_runs, task};
+
+/// Makes jobs for the schedules. Made before the router and bound by it; until then slots wait.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Launcher {
+    api: Arc<SetOnce<Weak<Inner>>>,
+}
+
+impl Launcher {
+    pub(super) fn bind(&self, api: &Shared) {
+        // The first router that is made over the same engines is as good as any other.
+        let _ = self.api.set(Arc::downgrade(api));
+    }
+}
+
+#[async_trait]
+impl Launch for Launcher {
+    async fn launch(
+        &self,
+        job: &ScheduledJob,
+        slot: SlotKey,
+    ) -> Result<JobNumber, SubmissionError> {
+        let Some(api) = self.api.wait().await.upgrade() else {
+            let msg = "the server is shutting down; nothing was started";
+            return Err(told(ApiError::new(kinds::UNAVAILABLE, msg).into()));
+        };
+        Box::pin(launch(&api, job, slot)).await.map_err(told)
+    }
+}
+
+async fn launch(api: &Shared, job: &ScheduledJob, slot: SlotKey) -> Result<JobNumber, Failure> {
+    let caller = Caller(Arc::new(owner(api, job).await?));
+    let input = whole_input(job.kind, &job.name, &job.input, &job.secrets);
+    let kind = shown_kind(job.kind);
+    let input = ScheduledInput::read(
+        kind,
+        input,
+        &job.environment,
+        &job.description,
+        &job.userdata,
+    )?;
+    match input {
+        ScheduledInput::Task(command) => {
+            let (mut request, dropped) = Box::pin(task::prepared(api, &caller, *command)).await?;
+            if !dropped.is_empty() {
+                let nodes = dropped.len();
+                tracing::warn!(
+                    schedule = job.id,
+                    nodes,
+                    "its owner may not run it on some nodes"
+                );
+            }
+            request.sensitive.clone_from(&job.sensitive);
+            request.slot = Some(slot);
+            task::started(api, request).await
+        }
+        ScheduledInput::Deploy(command) => {
+            puppet_runs::may_run(api, &caller)?;
+            let code = command.code;
+            let mut request = puppet_runs::request(api, &caller, *command)?;
+            request.slot = Some(slot);
+            puppet_runs::started(api, request, code).await
+        }
+        ScheduledInput::Plan(plan) => {
+            plans::demand(api, &caller, &plan.name, &job.environment)?;
+            let msg = "schedules do not start plans yet; run it with command/plan_run";
+            Err(ApiError::new(kinds::UNAVAILABLE, msg).into())
+        }
+    }
+}
+
+/// The owner with the rights that he has now.
+async fn owner(api: &Shared, job: &ScheduledJob) -> Result<Identity, Failure> {
+    let gone = |what: &str| {
+        let msg = format!(
+            "the owner {} of the scheduled job {what}; nothing was started",
+            job.owner
+        );
+        ApiError::new(kinds::NOT_PERMITTED, msg).with("owner", json!(job.owner))
+    };
+    let row = api.store.user(&job.owner_id).await?;
+    let row = row.ok_or_else(|| gone("does not exist any more"))?;
+    if row.is_revoked {
+        return Err(gone("is revoked").into());
+    }
+    if row.is_remote && api.access.is_gone(&row.id).await? {
+        return Err(gone("is not in its directory any more").into());
+    }
+    let identity = api.access.identity_of(&job.owner_id).await;
+    identity.map_err(|error| match error {
+        rbac::ManageError::Store(error) => error.into(),
+        _ => gone("does not exist any more").into(),
+    })
+}
+
+fn told(Failure(error): Failure) -> SubmissionError {
+    let ErrorBody { kind, msg, details } = *error.body;
+    SubmissionError { kind, msg, details }
+}

@@ -1,0 +1,81 @@
+//! From the names in a request to nodes, and who may ask for them that way.
+
+use api_types::{ApiError, ScopeKind, kinds};
+use pcp::Certname;
+use rbac::{Instance, Permission};
+use serde_json::json;
+
+use crate::Shared;
+use crate::failure::Failure;
+use crate::guard::Caller;
+
+/// What the engine is given for a scope. A query reads what PuppetDB knows, and a node group who is
+/// in it, so both need the rights for that.
+pub(crate) fn engine_scope(
+    api: &Shared,
+    caller: &Caller,
+    scope: ScopeKind,
+) -> Result<jobs::Scope, Failure> {
+    match scope {
+        ScopeKind::Nodes(names) => Ok(jobs::Scope::Nodes(certnames("scope.nodes", &names)?)),
+        ScopeKind::Query(query) => {
+            may_query(api, caller)?;
+            if !(query.is_string() || query.is_array()) {
+                let what = "must be a PQL string or an AST array";
+                return Err(ApiError::invalid("scope.query", what).into());
+            }
+            Ok(jobs::Scope::Query(query))
+        }
+        ScopeKind::NodeGroup(group) => {
+            if !is_uuid(&group) {
+                let what = "must be the UUID of a node group";
+                return Err(ApiError::invalid("scope.node_group", what).into());
+            }
+            caller.demand(api, "node_groups", "view", &group)?;
+            Ok(jobs::Scope::NodeGroup(group.to_ascii_lowercase()))
+        }
+        ScopeKind::Application(_) => {
+            let what = "this server does not know applications; name the nodes in scope.nodes";
+            Err(ApiError::invalid("scope.application", what).into())
+        }
+        ScopeKind::WholeEnvironment => Ok(jobs::Scope::WholeEnvironment),
+    }
+}
+
+/// Puppet Enterprise tells the lack of this right as an error of the query.
+fn may_query(api: &Shared, caller: &Caller) -> Result<(), Failure> {
+    let permission = Permission {
+        object_type: "nodes",
+        action: "view_data",
+        instance: Instance::Any,
+    };
+    let allowed = api.access.authorize(&caller.0, permission);
+    allowed.map_err(|denied| {
+        let msg = format!("scope.query: {denied}");
+        let missing = json!({"object_type": "nodes", "action": "view_data"});
+        Failure(ApiError::new(kinds::QUERY, msg).with("permission", missing))
+    })
+}
+
+fn is_uuid(text: &str) -> bool {
+    let dash = |at: usize| matches!(at, 8 | 13 | 18 | 23);
+    let fits = |(at, byte): (usize, u8)| match byte {
+        b'-' => dash(at),
+        byte => !dash(at) && byte.is_ascii_hexdigit(),
+    };
+    text.len() == 36 && text.bytes().enumerate().all(fits)
+}
+
+/// The certnames at `place`, in the order given.
+pub(crate) fn certnames(place: &str, names: &[String]) -> Result<Vec<Certname>, ApiError> {
+    let names = names.iter().enumerate();
+    names
+        .map(|(i, name)| certname(&format!("{place}[{i}]"), name))
+        .collect()
+}
+
+/// The certname at `place`.
+pub(crate) fn certname(place: &str, name: &str) -> Result<Certname, ApiError> {
+    name.parse()
+        .map_err(|error| ApiError::invalid(place, format!("not a certname: {error}")))
+}

@@ -1,0 +1,130 @@
+//! Nodes of a scope on which the caller may run a task.
+//!
+//! The rules: as in Puppet Enterprise, nodes that are not permitted are left out and named in the answer, and with
+//! none left the command is refused; and a permission that names no environment is for the nodes that are in the
+//! environment whose code is run, so that push access to another branch runs nothing on them.
+
+use std::collections::HashSet;
+
+use api_types::{ApiError, kinds};
+use jobs::{ResolveError, Scope, ScopeError};
+use pcp::Certname;
+use pxp::task::TaskName;
+use rbac::{CodeReach, TaskRight, TaskScope};
+use serde_json::json;
+
+use crate::Shared;
+use crate::failure::Failure;
+use crate::guard::Caller;
+use crate::refusals::scope_refusal;
+
+/// What of a scope is permitted.
+#[derive(Debug)]
+pub(crate) struct Permitted {
+    /// `None`: all of it, whatever it comes to.
+    pub(crate) nodes: Option<Vec<Certname>>,
+    /// Certnames that were left out.
+    pub(crate) dropped: Vec<String>,
+}
+
+pub(crate) async fn permitted(
+    api: &Shared,
+    caller: &Caller,
+    task: &TaskName,
+    environment: &str,
+    scope: &Scope,
+) -> Result<Permitted, Failure> {
+    let right = api.access.task_right(&caller.0, task.as_str(), environment);
+    let TaskRight {
+        scope: limits,
+        reach,
+    } = right.await?;
+    let allowed: Option<HashSet<String>> = match limits {
+        TaskScope::All if reach == CodeReach::EveryNode => {
+            return Ok(Permitted {
+                nodes: None,
+                dropped: Vec::new(),
+            });
+        }
+        TaskScope::All => None,
+        TaskScope::None => {
+            caller.demand(api, "tasks", "run", task.as_str())?;
+            return Err(none_left(task));
+        }
+        TaskScope::Some {
+            nodes,
+            node_groups,
+            pql_queries,
+        } => {
+            let mut allowed: HashSet<String> = nodes.into_iter().collect();
+            let groups = node_groups.into_iter().map(Scope::NodeGroup);
+            let queries = pql_queries.into_iter().map(|pql| Scope::Query(pql.into()));
+            for scope in groups.chain(queries) {
+                allowed.extend(members(api, &scope).await?);
+            }
+            Some(allowed)
+        }
+    };
+    let asked = api.jobs.targets(scope, environment).await;
+    let asked = asked.map_err(|error| scope_refusal(&error))?;
+    let is_allowed = |node: &Certname| match &allowed {
+        Some(allowed) => allowed.contains(node.as_str()),
+        None => true,
+    };
+    let (mut nodes, mut dropped): (Vec<_>, Vec<_>) = asked.into_iter().partition(is_allowed);
+    if nodes.is_empty() {
+        return Err(none_left(task));
+    }
+    if reach == CodeReach::OwnEnvironment {
+        let outside = outside(api, &nodes, environment).await?;
+        nodes.retain(|node| !outside.contains(node));
+        if nodes.is_empty() {
+            return Err(elsewhere(task, environment));
+        }
+        dropped.extend(outside);
+    }
+    Ok(Permitted {
+        nodes: Some(nodes),
+        dropped: dropped.iter().map(ToString::to_string).collect(),
+    })
+}
+
+/// The nodes of a part of a task target; one that is empty or gone permits nothing.
+async fn members(api: &Shared, scope: &Scope) -> Result<Vec<String>, Failure> {
+    match api.jobs.targets(scope, "").await {
+        Ok(nodes) => Ok(nodes.iter().map(ToString::to_string).collect()),
+        Err(
+            ScopeError::EmptyTarget
+            | ScopeError::Resolve(ResolveError::UnknownGroup(_) | ResolveError::NoRules(_)),
+        ) => Ok(Vec::new()),
+        Err(error) => Err(scope_refusal(&error)),
+    }
+}
+
+/// The nodes that are not in the environment whose code is to be run.
+async fn outside(
+    api: &Shared,
+    nodes: &[Certname],
+    environment: &str,
+) -> Result<HashSet<Certname>, Failure> {
+    let outside = api.jobs.outside_environment(nodes, environment).await;
+    let outside = outside.map_err(|error| scope_refusal(&ScopeError::Resolve(error)))?;
+    Ok(outside.into_iter().collect())
+}
+
+fn elsewhere(task: &TaskName, environment: &str) -> Failure {
+    let msg = format!(
+        "you may run `{task}` with the code of the environment that a node is in, and none of these \
+         nodes is in `{environment}`; to run that code there needs tasks:run on \
+         `{task}@{environment}`"
+    );
+    let refused = ApiError::new(kinds::NOT_PERMITTED, msg);
+    let refused = refused.with("task", json!(task.as_str()));
+    Failure(refused.with("environment", json!(environment)))
+}
+
+fn none_left(task: &TaskName) -> Failure {
+    let msg = format!("you may not run `{task}` on any of these nodes");
+    let refused = ApiError::new(kinds::NOT_PERMITTED, msg);
+    Failure(refused.with("task", json!(task.as_str())))
+}

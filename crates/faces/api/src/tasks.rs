@@ -1,0 +1,126 @@
+//! The tasks of an environment: `GET tasks`, `GET tasks/:module/:task` and its `permitted`.
+
+use api_types::tasks::{EnvironmentParam, TasksQuery};
+use api_types::{
+    ApiError, Object, TaskDetail, TaskFile, TaskFileUri, TaskList, TaskListItem, TaskPermitted,
+};
+use axum::Json;
+use axum::extract::State;
+use environments::Task;
+use pxp::task::TaskName;
+use rbac::TaskScope;
+use serde_json::Value;
+
+use crate::Shared;
+use crate::base::Base;
+use crate::code;
+use crate::failure::Failure;
+use crate::given::{Given, Variables};
+use crate::guard::Caller;
+
+/// Private tasks are for other tasks and plans: they are left out here, and can be shown and run.
+pub(crate) async fn list(
+    State(api): State<Shared>,
+    base: Base,
+    caller: Caller,
+    Given(given): Given,
+) -> Result<Json<TaskList>, Failure> {
+    let query = TasksQuery::read(given)?;
+    let (environment, tasks) = code::read(&api, &query.environment, |code| code.tasks()).await?;
+    // Read once, not for each task.
+    let targets = api.access.permitted_targets(&caller.0).await?;
+    let may_run = |name: &TaskName| {
+        let access = &api.access;
+        let right = access.task_right_of(&caller.0, &targets, name.as_str(), &environment.name);
+        right.scope != TaskScope::None
+    };
+    let public = tasks.into_iter().filter(|task| !task.private);
+    let items = public.map(|task| TaskListItem {
+        id: address(&base, &task.name),
+        name: task.name.to_string(),
+        permitted: may_run(&task.name),
+        description: task.description,
+        error: task.problem.map(code::told),
+    });
+    let items = items.collect();
+    Ok(Json(TaskList { environment, items }))
+}
+
+pub(crate) async fn show(
+    State(api): State<Shared>,
+    base: Base,
+    caller: Caller,
+    Variables((module, task)): Variables<(String, String)>,
+    Given(given): Given,
+) -> Result<Json<TaskDetail>, Failure> {
+    let (query, name) = (TasksQuery::read(given)?, task_name(&module, &task)?);
+    let asked = name.clone();
+    let (environment, task) =
+        code::read(&api, &query.environment, move |code| code.task(&asked)).await?;
+    Ok(Json(TaskDetail {
+        id: address(&base, &name),
+        name: name.to_string(),
+        metadata: metadata(&task),
+        files: files(&task, &environment.name),
+        permitted: may_run(&api, &caller, &name, &environment.name).await?,
+        environment,
+    }))
+}
+
+pub(crate) async fn permitted(
+    State(api): State<Shared>,
+    caller: Caller,
+    Variables((module, task)): Variables<(String, String)>,
+    Given(given): Given,
+) -> Result<Json<TaskPermitted>, Failure> {
+    let (query, name) = (TasksQuery::read(given)?, task_name(&module, &task)?);
+    let asked = name.clone();
+    let read = code::read(&api, &query.environment, move |code| code.task(&asked));
+    let (environment, _) = read.await?;
+    Ok(Json(TaskPermitted {
+        permitted: may_run(&api, &caller, &name, &environment.name).await?,
+    }))
+}
+
+/// True if there can be nodes on which the caller may run the task of this environment.
+async fn may_run(
+    api: &Shared,
+    caller: &Caller,
+    name: &TaskName,
+    environment: &str,
+) -> Result<bool, Failure> {
+    let right = api.access.task_right(&caller.0, name.as_str(), environment);
+    Ok(right.await?.scope != TaskScope::None)
+}
+
+fn task_name(module: &str, task: &str) -> Result<TaskName, ApiError> {
+    TaskName::from_parts(module, task).map_err(|error| ApiError::invalid("task", error))
+}
+
+fn address(base: &Base, name: &TaskName) -> String {
+    base.at(&format!("tasks/{}/{}", name.module(), name.task()))
+}
+
+fn metadata(task: &Task) -> Object {
+    match serde_json::to_value(&task.metadata) {
+        Ok(Value::Object(metadata)) => metadata,
+        // It came from a JSON object.
+        _ => Object::new(),
+    }
+}
+
+fn files(task: &Task, environment: &str) -> Vec<TaskFile> {
+    let params = EnvironmentParam {
+        environment: environment.to_owned(),
+    };
+    let file = |file: &environments::TaskFile| TaskFile {
+        filename: file.filename.to_string(),
+        uri: TaskFileUri {
+            path: file.uri_path.clone(),
+            params: params.clone(),
+        },
+        sha256: file.sha256.to_string(),
+        size_bytes: file.size_bytes,
+    };
+    task.files.iter().map(file).collect()
+}

@@ -1,0 +1,313 @@
+//! What every test owns: a directory, a store, engines, agents and the router over them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use api::{ApiState, Info};
+use axum::Router;
+use axum::body::Body;
+use classifier::Classifier;
+use environments::{Blobs, EnvironmentDir};
+use fabric::Fabric;
+use http::{HeaderMap, Request, StatusCode, header};
+use http_body_util::BodyExt as _;
+use jobs::{Jobs, JobsConfig};
+use pcp::{Certname, PcpUri};
+use pki::seal::SealKey;
+use pki::{NamePattern, Privilege, PrivilegedNames};
+use rbac::Access;
+use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::{Value, json};
+use store::{Store, StoreConfig};
+use tempfile::TempDir;
+use tower::ServiceExt as _;
+
+use crate::agents::{Agents, Manner};
+
+pub(crate) struct World {
+    pub(crate) dir: TempDir,
+    pub(crate) store: Store,
+    pub(crate) state: ApiState,
+    pub(crate) router: Router,
+    pub(crate) agents: Agents,
+    pub(crate) token: String,
+}
+
+/// A reply that was read to its end.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+/// The names of a server on which one name has a right.
+pub(crate) fn privileged(privilege: Privilege, name: &str) -> Arc<PrivilegedNames> {
+    let mut names = PrivilegedNames::default();
+    names.grant(privilege, "test", NamePattern::Exact(name.to_owned()));
+    Arc::new(names)
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        Box::pin(Self::with(Info::default())).await
+    }
+
+    /// A server that deploys code.
+    pub(crate) async fn deploying() -> Self {
+        let mut world = Box::pin(Self::new()).await;
+        let service = crate::code_manager::start(&world).await;
+        world.state.code_manager = Some(service);
+        let names = privileged(Privilege::Follower, "compiler.example.com");
+        world.state.info.privileged_names = names;
+        world.router = api::router(world.state.clone());
+        world
+    }
+
+    pub(crate) async fn with(info: Info) -> Self {
+        Box::pin(Self::knowing(info, Arc::new(jobs::Nobody))).await
+    }
+
+    /// A server with others who know nodes.
+    pub(crate) async fn knowing(info: Info, resolve: Arc<dyn jobs::Resolve>) -> Self {
+        let dir = tempfile::tempdir().expect("a directory");
+        write_code(dir.path());
+        let store = Store::open(&StoreConfig::sqlite(dir.path().join("tutti.db"))).await;
+        let store = store.expect("the store opens");
+        let server: Certname = "tutti.example.com".parse().expect("a certname");
+        let (fabric, inbox) = Fabric::new(PcpUri::server(&server));
+        let code = Arc::new(EnvironmentDir::new(dir.path().join("code")));
+        let blobs = Blobs::open(dir.path().join("blobs")).expect("blobs");
+        let seal = SealKey::open_or_create(&dir.path().join("seal")).expect("a key");
+        let config = JobsConfig {
+            prune_after: None,
+            resolve,
+            console_url: Some("https://console.example.com".to_owned()),
+            ..JobsConfig::default()
+        };
+        let jobs = Jobs::start(
+            config,
+            store.clone(),
+            fabric.clone(),
+            inbox,
+            Arc::clone(&code) as Arc<dyn environments::Code>,
+            blobs,
+            seal,
+        );
+        let jobs = Box::pin(jobs).await.expect("the engine starts");
+        let access = Access::open(store.clone(), dir.path())
+            .await
+            .expect("access");
+        let classifier = Classifier::open(store.clone()).await.expect("groups");
+        let audit = audit::Audit::open(store.clone(), audit::AuditConfig::default()).await;
+        let key = SealKey::open_or_create(&dir.path().join("seal")).expect("a key");
+        let clock = api::Clockwork::start(
+            Arc::new(schedules::SystemClock),
+            store.clone(),
+            key,
+            audit.clone(),
+        );
+        let agents = Agents::attach(&fabric);
+        let inventory = inventory::Inventory::embedded(store.clone()).await;
+        let inventory = inventory.expect("the inventory");
+        let info = Info {
+            version: "1.2.3".to_owned(),
+            ..info
+        };
+        let key = SealKey::open_or_create(&dir.path().join("seal")).expect("a key");
+        let connections = ssh::Connections::open(store.clone(), key).await;
+        let connections = connections.expect("connections");
+        let seal = SealKey::open_or_create(&dir.path().join("seal")).expect("a key");
+        let webhooks = webhooks::Webhooks::open(store.clone(), seal).await;
+        let webhooks = webhooks.expect("webhooks");
+        let seal = SealKey::open_or_create(&dir.path().join("seal")).expect("a key");
+        let directories = external_directories::Directories::open(store.clone(), seal, Vec::new());
+        let elsewhere = api::Elsewhere {
+            directories: directories.await.expect("directories"),
+            oidc: None,
+        };
+        let plans = crate::plan_programs::start(&store, &jobs, dir.path()).await;
+        let state = ApiState {
+            plans,
+            elsewhere,
+            connections,
+            jobs,
+            store: store.clone(),
+            fabric,
+            inventory,
+            classifier,
+            code,
+            certificates: None,
+            code_manager: None,
+            access,
+            audit,
+            clock,
+            webhooks,
+            info,
+        };
+        let router = api::router(state.clone());
+        let mut world = Self {
+            dir,
+            store,
+            state,
+            router,
+            agents,
+            token: String::new(),
+        };
+        world.token = world.login().await;
+        world
+    }
+
+    pub(crate) fn password(&self) -> String {
+        let text = std::fs::read_to_string(self.dir.path().join("admin-password"));
+        text.expect("the password file").trim().to_owned()
+    }
+
+    async fn login(&self) -> String {
+        let password = SecretString::from(self.password());
+        let token = self
+            .state
+            .access
+            .login("admin", password, Default::default(), None)
+            .await;
+        token.expect("logged in").expose_secret().to_owned()
+    }
+
+    /// Connected agents `a`, `b`, … that behave so.
+    pub(crate) fn nodes(&self, count: u8, manner: &Manner) -> Vec<String> {
+        let names: Vec<_> = (0..count)
+            .map(|n| char::from(b'a' + n).to_string())
+            .collect();
+        names
+            .iter()
+            .for_each(|name| self.agents.add(name, manner.clone()));
+        names
+    }
+
+    pub(crate) async fn send(&self, request: Request<Body>) -> Reply {
+        let response = self
+            .router
+            .clone()
+            .oneshot(request)
+            .await
+            .expect("never fails");
+        let (parts, body) = response.into_parts();
+        let body = body
+            .collect()
+            .await
+            .expect("a whole body")
+            .to_bytes()
+            .to_vec();
+        Reply {
+            status: parts.status,
+            headers: parts.headers,
+            body,
+        }
+    }
+
+    pub(crate) fn request(&self, method: &str, path: &str, body: impl Into<Body>) -> Request<Body> {
+        let request = Request::builder().method(method).uri(path);
+        let request = request.header(header::HOST, "tutti.example.com:8143");
+        let request = request.header("X-Authentication", &self.token);
+        request.body(body.into()).expect("a request")
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Reply {
+        self.send(self.request("GET", path, Body::empty())).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: impl Into<Body>) -> Reply {
+        self.send(self.request("POST", path, body)).await
+    }
+
+    pub(crate) async fn ok(&self, path: &str) -> Value {
+        let reply = self.get(path).await;
+        assert_eq!(reply.status, StatusCode::OK, "{path}: {}", reply.text());
+        reply.json()
+    }
+
+    /// Starts the task `test` and gives the job's number.
+    pub(crate) async fn run(&self, nodes: &[String]) -> String {
+        let body = json!({"task": "test", "params": {}, "scope": {"nodes": nodes}});
+        let reply = self
+            .post("/orchestrator/v1/command/task", body.to_string())
+            .await;
+        assert_eq!(reply.status, StatusCode::ACCEPTED, "{}", reply.text());
+        reply.json()["job"]["name"]
+            .as_str()
+            .expect("a number")
+            .to_owned()
+    }
+
+    /// Waits for the job's last event.
+    pub(crate) async fn over(&self, job: &str) {
+        let number = job.parse().expect("a number");
+        let mut live = self.state.jobs.live(number).await;
+        while live.next().await.expect("the store answers").is_some() {}
+    }
+}
+
+impl Reply {
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("not JSON: {}", self.text()))
+    }
+
+    /// The error's kind; checks that it has the shape that every error has.
+    pub(crate) fn kind(&self) -> String {
+        let body = self.json();
+        let object = body.as_object().expect("an object");
+        assert_eq!(
+            object.keys().collect::<Vec<_>>(),
+            ["kind", "msg", "details"],
+            "{body}"
+        );
+        assert!(
+            body["msg"].is_string() && body["details"].is_object(),
+            "{body}"
+        );
+        assert_eq!(self.headers[header::CONTENT_TYPE], "application/json");
+        body["kind"].as_str().expect("text").to_owned()
+    }
+}
+
+fn write_code(dir: &Path) {
+    let tasks = dir.join("code/environments/production/modules/test/tasks");
+    std::fs::create_dir_all(&tasks).expect("a directory");
+    let task = |name: &str, metadata: Value| {
+        let file = |ending: &str| tasks.join(format!("{name}.{ending}"));
+        std::fs::write(file("sh"), "#!/bin/sh\n").expect("written");
+        std::fs::write(file("json"), metadata.to_string()).expect("written");
+    };
+    task("init", json!({"description": "does nothing"}));
+    task("hidden", json!({"private": true}));
+    let parameters = json!({
+        "name": {"type": "String[1]"},
+        "password": {"type": "Optional[String]", "sensitive": true},
+    });
+    task("typed", json!({"parameters": parameters}));
+    let plans = dir.join("code/environments/production/modules/test/plans");
+    std::fs::create_dir_all(&plans).expect("a directory");
+    for (name, text) in [
+        ("rollout.pp", ROLLOUT),
+        ("asks.pp", "plan test::asks { }\n"),
+        ("fails.pp", "plan test::fails { }\n"),
+        ("works.pp", "plan test::works(Array[String] $nodes) { }\n"),
+        ("secret.pp", "# @api private\nplan test::secret { }\n"),
+        ("broken.pp", "plan test::broken {"),
+    ] {
+        std::fs::write(plans.join(name), text).expect("written");
+    }
+}
+
+const ROLLOUT: &str = r"# @summary Roll out a version
+# @param targets Where.
+plan test::rollout(
+  TargetSpec $targets,
+  String[1] $version = 'latest',
+  Sensitive[String] $password = Sensitive(''),
+) { }
+";

@@ -1,0 +1,60 @@
+//! The part of puppetserver's HTTP API (port 8140) that agents need: files of
+//! tasks and modules, the certificate authority, and the simple status.
+//!
+//! ```text
+//! GET  /puppet/v3/file_content/{mount}/{*path}       module [files]
+//! …    /puppet-ca/v1/…                               module [ca]
+//! GET  /status/v1/simple                             module [status]
+//! ```
+//!
+//! Rules that hold here:
+//! - Who is calling is the verified client certificate of the connection
+//!   ([`https::PeerCertificate`]) and nothing that a request says.
+//! - What a request names is parsed into a closed type before it reaches the CA
+//!   or the code; a `String` is never a path.
+//! - Bodies are bounded by [`defaults::MAX_BODY_BYTES`].
+
+pub mod ca;
+pub mod defaults;
+mod failure;
+mod files;
+mod peer;
+mod status;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+
+pub use ca::{Autosign, AutosignError, CaService, CaWorkError, certificate_status};
+
+/// What the handlers work on.
+#[derive(Clone)]
+pub struct State {
+    /// Modules and tasks of the environments.
+    pub code: Arc<dyn environments::Code>,
+    /// Files of tasks as they were when a job was created.
+    pub blobs: environments::Blobs,
+    /// The certificate authority, if this server is one.
+    pub ca: Option<CaService>,
+}
+
+impl std::fmt::Debug for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("State")
+            .field("ca", &self.ca)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The routes; serve them with [`https::serve`] and optional client
+/// certificates, since a new node has none yet.
+pub fn router(state: State) -> Router {
+    let ca = state.ca.clone().map(ca::router).unwrap_or_default();
+    Router::new()
+        .merge(files::router(state.code, state.blobs))
+        .merge(ca)
+        .merge(status::router())
+        .fallback(failure::not_found)
+        .layer(DefaultBodyLimit::max(defaults::MAX_BODY_BYTES))
+}

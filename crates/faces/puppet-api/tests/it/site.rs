@@ -1,0 +1,201 @@
+//! A server with a CA and an environment, and clients for it.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use audit::{Audit, AuditConfig};
+use environments::{Blobs, EnvironmentDir};
+use pki::ca::{GenerateOptions, InitOptions};
+use pki::{
+    CertificateAuthority, ClientAuth, ClientTls, KeyType, NamePattern, Privilege, PrivilegedNames,
+    ServerTls, TlsFiles,
+};
+use puppet_api::{Autosign, CaService, State};
+use reqwest::{Method, Response, StatusCode};
+use store::{Store, StoreConfig};
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) struct Site {
+    pub(crate) dir: TempDir,
+    pub(crate) ca: CertificateAuthority,
+    pub(crate) blobs: Blobs,
+    pub(crate) tls: Arc<ServerTls>,
+    pub(crate) address: SocketAddr,
+    pub(crate) store: Store,
+    pub(crate) audit: Audit,
+    stop: CancellationToken,
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+impl Site {
+    pub(crate) async fn start() -> Self {
+        Self::with_autosign(Autosign::Off).await
+    }
+
+    pub(crate) async fn with_autosign(autosign: Autosign) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let options = InitOptions {
+            common_name: "Puppet CA: test".to_owned(),
+            key_type: KeyType::EcP256,
+        };
+        let ca = CertificateAuthority::init(&dir.path().join("ca"), &options).unwrap();
+        let ca = ca.with_privileged_names(Arc::new(privileged()));
+        let blobs = Blobs::open(dir.path().join("blobs")).unwrap();
+        let module = dir.path().join("code/environments/production/modules/demo");
+        for sub in ["tasks", "files", "lib"] {
+            std::fs::create_dir_all(module.join(sub)).unwrap();
+        }
+        let files = files(dir.path(), &ca, "localhost", false);
+        let tls = Arc::new(ServerTls::load(files, ClientAuth::Optional).unwrap());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let store = StoreConfig::sqlite(dir.path().join("tutti.db"));
+        let store = Store::open(&store).await.unwrap();
+        let audit = Audit::open(store.clone(), AuditConfig::default()).await;
+        let state = State {
+            code: Arc::new(EnvironmentDir::new(dir.path().join("code"))),
+            blobs: blobs.clone(),
+            ca: Some(CaService::new(ca.clone(), autosign, audit.clone()).unwrap()),
+        };
+        let stop = CancellationToken::new();
+        let router = puppet_api::router(state);
+        tokio::spawn(https::serve(
+            listener,
+            tls.clone(),
+            router,
+            https::Config::default(),
+            stop.clone(),
+        ));
+        Self {
+            dir,
+            ca,
+            blobs,
+            tls,
+            address,
+            store,
+            audit,
+            stop,
+        }
+    }
+
+    /// Writes a file of the module `demo`.
+    pub(crate) fn module_file(&self, path: &str) -> PathBuf {
+        self.dir
+            .path()
+            .join("code/environments/production/modules/demo")
+            .join(path)
+    }
+
+    /// Nobody, who only knows the CA.
+    pub(crate) fn nobody(&self) -> Client {
+        let ca = self.dir.path().join("ca.pem");
+        self.connect(ClientTls::without_certificate(&ca, None).unwrap())
+    }
+
+    /// A node with a certificate.
+    pub(crate) fn node(&self, certname: &str) -> Client {
+        let files = files(self.dir.path(), &self.ca, certname, false);
+        self.connect(ClientTls::load(&files).unwrap())
+    }
+
+    /// A holder of `pp_cli_auth`.
+    pub(crate) fn administrator(&self) -> Client {
+        let files = files(self.dir.path(), &self.ca, "admin", true);
+        self.connect(ClientTls::load(&files).unwrap())
+    }
+
+    pub(crate) fn connect(&self, tls: Arc<rustls::ClientConfig>) -> Client {
+        let client = reqwest::Client::builder()
+            .tls_backend_preconfigured((*tls).clone())
+            .resolve("localhost", self.address)
+            .build()
+            .unwrap();
+        Client {
+            client,
+            base: format!("https://localhost:{}", self.address.port()),
+        }
+    }
+}
+
+pub(crate) struct Client {
+    client: reqwest::Client,
+    base: String,
+}
+
+impl Client {
+    pub(crate) fn request(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
+        self.client.request(method, format!("{}{path}", self.base))
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> (StatusCode, String) {
+        read(self.request(Method::GET, path).send().await.unwrap()).await
+    }
+
+    pub(crate) async fn put(&self, path: &str, body: impl Into<String>) -> (StatusCode, String) {
+        let request = self
+            .request(Method::PUT, path)
+            .header("content-type", "text/plain");
+        read(request.body(body.into()).send().await.unwrap()).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> (StatusCode, String) {
+        read(self.request(Method::DELETE, path).send().await.unwrap()).await
+    }
+}
+
+async fn read(response: Response) -> (StatusCode, String) {
+    (response.status(), response.text().await.unwrap())
+}
+
+/// The names with rights here, and an extension that a broker's rule gives rights to.
+fn privileged() -> PrivilegedNames {
+    let mut names = PrivilegedNames::default();
+    for (privilege, key, name) in [
+        (Privilege::Server, "certname", "localhost"),
+        (Privilege::CaAdministrator, "ca.administrators", "listed"),
+        (Privilege::RemoteBroker, "broker.remote_brokers", "Broker2"),
+        (Privilege::Program, "access.certificate_allowlist", "ops"),
+        (Privilege::Orders, "broker.authorization", "orch"),
+    ] {
+        names.grant(privilege, key, NamePattern::Exact(name.to_owned()));
+    }
+    let followers = NamePattern::name_or_domain("*.compilers.example").unwrap();
+    names.grant(Privilege::Follower, "code.followers", followers);
+    names.grant_extension("broker.authorization", PP_ROLE);
+    names
+}
+
+pub(crate) const PP_ROLE: &str = "1.3.6.1.4.1.34380.1.1.13";
+
+pub(crate) fn request(certname: &str) -> String {
+    pki::csr::generate(certname, KeyType::EcP256)
+        .unwrap()
+        .request_pem
+}
+
+fn files(dir: &Path, ca: &CertificateAuthority, certname: &str, administrator: bool) -> TlsFiles {
+    let options = GenerateOptions {
+        ca_administrator: administrator,
+        ..GenerateOptions::default()
+    };
+    let made = ca.generate(certname, &options).unwrap();
+    let write = |name: String, text: &str| -> PathBuf {
+        let path = dir.join(name);
+        pki::durable::write_atomic(&path, text.as_bytes(), 0o600).unwrap();
+        path
+    };
+    TlsFiles {
+        cert: write(format!("{certname}.crt"), &made.cert_pem),
+        key: write(format!("{certname}.key"), &made.key_pem),
+        ca: write("ca.pem".to_owned(), &ca.ca_bundle().unwrap()),
+        crl: Some(write("crl.pem".to_owned(), &ca.crl().unwrap().0)),
+    }
+}

@@ -1,0 +1,39 @@
+//! Clients that announce a body and never send it.
+
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::http::Request;
+use environments::EnvironmentDir;
+use futures_util::stream;
+use puppet_api::{Autosign, CaService, State};
+use tower::ServiceExt as _;
+
+use crate::site::Site;
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_never_arrives_is_given_up_on_every_route() {
+    let site = Site::start().await;
+    let router = puppet_api::router(State {
+        code: Arc::new(EnvironmentDir::new(site.dir.path().join("code"))),
+        blobs: site.blobs.clone(),
+        ca: Some(CaService::new(site.ca.clone(), Autosign::Off, site.audit.clone()).unwrap()),
+    });
+    for (method, path) in [
+        ("PUT", "certificate_request/web1"),
+        ("PUT", "certificate_status/web1"),
+        ("POST", "sign"),
+        ("PUT", "clean"),
+    ] {
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("/puppet-ca/v1/{path}"))
+            .header("content-length", "100")
+            .body(Body::from_stream(
+                stream::pending::<std::io::Result<Bytes>>(),
+            ))
+            .unwrap();
+        let response = router.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), 408, "{method} {path}");
+    }
+}

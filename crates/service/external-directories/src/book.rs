@@ -1,0 +1,417 @@
+//! The directories that there are: [`Directories`].
+//!
+//! The rules: those of the configuration come first and cannot be changed over the API; those of
+//! the API are sealed as a whole, so that whoever writes the database cannot send a stored
+//! password to a host of his own; and a stored password goes on only to where it was meant for:
+//! whoever changes the host or the login gives it again.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use api_types::rbac::LdapSettings;
+use async_trait::async_trait;
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use optional_feature::Feature;
+use pki::seal::SealKey;
+use rbac::{Directory, DirectoryError, RemoteUser};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::{Deserialize, Serialize};
+use store::{Store, StoreError};
+use tokio::sync::{Mutex, Semaphore};
+use uuid::Uuid;
+
+use crate::check::{SettingsError, check_without_secrets};
+use crate::defaults::{DIRECTORIES, QUESTION, QUESTIONS_AT_ONCE};
+use crate::{LdapError, LdapSecrets, LdapServer, LdapUser};
+
+const NAME: &str = "ldap_directories";
+
+/// All LDAP directories, in the order in which they are asked. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Directories {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    store: Store,
+    seal: SealKey,
+    fixed: Vec<LdapServer>,
+    stored: RwLock<Vec<LdapServer>>,
+    /// From the look to the write.
+    changes: Mutex<()>,
+    questions: Semaphore,
+}
+
+/// A directory of the configuration.
+#[derive(Debug)]
+pub struct FixedDirectory {
+    settings: LdapSettings,
+    secrets: Feature<LdapSecrets>,
+}
+
+// === impl FixedDirectory ===
+
+impl FixedDirectory {
+    /// A directory of these settings, which have their secrets with them.
+    pub fn new(mut settings: LdapSettings) -> Result<Self, SettingsError> {
+        let secrets = Feature::started(LdapSecrets::new(&mut settings)?);
+        Ok(Self { settings, secrets })
+    }
+
+    /// A directory whose secrets are in files. `settings` are checked without them.
+    pub fn with_secrets(
+        settings: LdapSettings,
+        secrets: Feature<LdapSecrets>,
+    ) -> Result<Self, SettingsError> {
+        check_without_secrets(&settings)?;
+        Ok(Self { settings, secrets })
+    }
+}
+
+/// As it is sealed.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    settings: LdapSettings,
+    password: Option<String>,
+}
+
+/// Why the directories cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenBookError {
+    /// What is stored.
+    #[error(
+        "the stored LDAP directories cannot be opened ({0}); restore seal.key from a backup, or \
+         take the row {NAME:?} out of access_settings and set them up again"
+    )]
+    Sealed(String),
+    /// The store.
+    #[error("cannot read the LDAP directories")]
+    Store(#[from] StoreError),
+}
+
+/// Why a directory was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum BookError {
+    /// A setting.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// No such directory.
+    #[error("there is no directory with the id {0:?}")]
+    Unknown(String),
+    /// It is one of `tutti.toml`.
+    #[error("this directory is set in the server's configuration and is changed there")]
+    Fixed,
+    /// No more.
+    #[error("there are {DIRECTORIES} directories, which is the limit")]
+    TooMany,
+    /// Version 1 knows one only.
+    #[error("there are several directories; use POST command/ldap/update with an id")]
+    Several,
+    /// The store.
+    #[error("cannot write the LDAP directories")]
+    Store(#[from] StoreError),
+}
+
+// === impl Directories ===
+
+impl Directories {
+    /// Reads what is stored. `fixed` are those of the configuration.
+    pub async fn open(
+        store: Store,
+        seal: SealKey,
+        fixed: Vec<FixedDirectory>,
+    ) -> Result<Self, OpenBookError> {
+        let servers = fixed.into_iter().map(|one| {
+            let mut settings = one.settings;
+            settings.id = Some(fixed_id(&settings));
+            LdapServer::with_secrets(settings, one.secrets)
+        });
+        let servers = servers.collect();
+        let stored = match store.access_setting(NAME).await? {
+            Some(text) => unsealed(&seal, &text).map_err(OpenBookError::Sealed)?,
+            None => Vec::new(),
+        };
+        Ok(Self {
+            inner: Arc::new(Inner {
+                store,
+                seal,
+                fixed: servers,
+                stored: RwLock::new(stored),
+                changes: Mutex::default(),
+                questions: Semaphore::new(QUESTIONS_AT_ONCE),
+            }),
+        })
+    }
+
+    /// All, in order, without passwords.
+    pub fn list(&self) -> Vec<LdapSettings> {
+        let servers = self.servers();
+        servers.iter().map(|one| one.settings().clone()).collect()
+    }
+
+    /// Adds one at the end; gives its id.
+    pub async fn create(&self, mut settings: LdapSettings) -> Result<String, BookError> {
+        let _turn = self.inner.changes.lock().await;
+        let id = Uuid::new_v4().to_string();
+        settings.id = Some(id.clone());
+        let mut stored = self.stored();
+        if stored.len() + self.inner.fixed.len() >= DIRECTORIES {
+            return Err(BookError::TooMany);
+        }
+        stored.push(LdapServer::new(settings)?);
+        self.write(stored).await?;
+        Ok(id)
+    }
+
+    /// Puts other settings in the place of a directory's.
+    pub async fn update(&self, id: &str, mut settings: LdapSettings) -> Result<(), BookError> {
+        let _turn = self.inner.changes.lock().await;
+        let mut stored = self.stored();
+        let place = self.place(&stored, id)?;
+        settings.id = Some(id.to_owned());
+        keep_password(&mut settings, &stored[place]);
+        stored[place] = LdapServer::new(settings)?;
+        self.write(stored).await
+    }
+
+    /// Forgets a directory. Its users cannot log in any more, and their tokens end with the next
+    /// look at them.
+    pub async fn delete(&self, id: &str) -> Result<(), BookError> {
+        let _turn = self.inner.changes.lock().await;
+        let mut stored = self.stored();
+        let place = self.place(&stored, id)?;
+        stored.remove(place);
+        self.write(stored).await
+    }
+
+    /// As version 1 of the API knows it: one directory, which is set or (`None`) taken away.
+    pub async fn set_only(&self, settings: Option<LdapSettings>) -> Result<(), BookError> {
+        if !self.inner.fixed.is_empty() {
+            return Err(BookError::Fixed);
+        }
+        let ids: Vec<String> = self.stored().iter().map(id_of).collect();
+        match (ids.as_slice(), settings) {
+            ([], None) => Ok(()),
+            ([], Some(settings)) => self.create(settings).await.map(|_| ()),
+            ([id], None) => self.delete(id).await,
+            ([id], Some(settings)) => self.update(id, settings).await,
+            _ => Err(BookError::Several),
+        }
+    }
+
+    /// A stored directory; without an id the first.
+    pub fn server(&self, id: Option<&str>) -> Result<LdapServer, BookError> {
+        let wanted = |server: &LdapServer| id.is_none_or(|id| id_of(server) == id);
+        let found = self.servers().into_iter().find(wanted);
+        found.ok_or_else(|| BookError::Unknown(id.unwrap_or_default().to_owned()))
+    }
+
+    /// A directory that is not stored, to be tested. Where it has the id of one that is, and the
+    /// same host and login, the stored password counts.
+    pub fn candidate(&self, mut settings: LdapSettings) -> Result<LdapServer, BookError> {
+        if let Some(id) = settings.id.clone()
+            && let Ok(server) = self.server(Some(&id))
+        {
+            keep_password(&mut settings, &server);
+        }
+        Ok(LdapServer::new(settings)?)
+    }
+
+    /// Origins of the directories that have a group of this name or DN; only the directory
+    /// `origin` is asked where one is given. An error: none has it, and one cannot be asked.
+    pub async fn find_group(
+        &self,
+        name: &str,
+        origin: Option<&str>,
+    ) -> Result<Vec<String>, LdapError> {
+        let (mut found, mut failed) = (Vec::new(), None);
+        for server in &self.servers() {
+            let its_origin = origin_of(server);
+            if origin.is_some_and(|origin| origin != its_origin) {
+                continue;
+            }
+            match server.has_group(name).await {
+                Ok(true) => found.push(its_origin),
+                Ok(false) => {}
+                Err(error) => failed = Some(error),
+            }
+        }
+        match failed.filter(|_| found.is_empty()) {
+            Some(error) => Err(error),
+            None => Ok(found),
+        }
+    }
+
+    /// Origins of all directories (`ldap:ID`), in the order in which they are asked.
+    pub fn origins(&self) -> Vec<String> {
+        self.servers().iter().map(origin_of).collect()
+    }
+
+    /// What the directory of `origin` says of a user; `None`: he is gone, or disabled, or the
+    /// directory itself is not among ours any more.
+    pub async fn look_up(
+        &self,
+        origin: &str,
+        login: &str,
+    ) -> Result<Option<RemoteUser>, LdapError> {
+        let servers = self.servers();
+        let server = servers.iter().find(|server| origin_of(server) == origin);
+        let Some(server) = server else {
+            return Ok(None);
+        };
+        let found = server.user(login).await?;
+        Ok(found.map(|user| remote(server, user)))
+    }
+
+    fn servers(&self) -> Vec<LdapServer> {
+        let mut all = self.inner.fixed.clone();
+        all.extend(self.stored());
+        all
+    }
+
+    fn stored(&self) -> Vec<LdapServer> {
+        let stored = self.inner.stored.read();
+        stored.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn place(&self, stored: &[LdapServer], id: &str) -> Result<usize, BookError> {
+        if self.inner.fixed.iter().any(|server| id_of(server) == id) {
+            return Err(BookError::Fixed);
+        }
+        let place = stored.iter().position(|server| id_of(server) == id);
+        place.ok_or_else(|| BookError::Unknown(id.to_owned()))
+    }
+
+    async fn write(&self, servers: Vec<LdapServer>) -> Result<(), BookError> {
+        let sealed = sealed(&self.inner.seal, &servers);
+        let value = (!servers.is_empty()).then_some(sealed.as_str());
+        self.inner.store.set_access_setting(NAME, value).await?;
+        let mut stored = self
+            .inner
+            .stored
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        *stored = servers;
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Directory for Directories {
+    async fn authenticate(
+        &self,
+        login: &str,
+        password: &SecretString,
+        origin: Option<&str>,
+    ) -> Result<RemoteUser, DirectoryError> {
+        let turn = tokio::time::timeout(QUESTION, self.inner.questions.acquire());
+        let _turn = turn.await.map_err(|_| {
+            DirectoryError::Unavailable("too many logins wait for it already".to_owned())
+        })?;
+        let mut servers = self.servers();
+        // Another directory learns no password of a user who is not its own.
+        let is_own = |server: &LdapServer| origin.is_some_and(|origin| origin_of(server) == origin);
+        if servers.iter().any(is_own) {
+            servers.retain(is_own);
+        }
+        let mut failed = None;
+        for server in servers {
+            match server.authenticate(login, password).await {
+                Ok(Some(user)) => return Ok(remote(&server, user)),
+                Ok(None) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "a directory cannot vouch for a login");
+                    // One login for two people is no one's, and no reason to say more.
+                    if !matches!(error, LdapError::NotUnique { .. }) {
+                        failed.get_or_insert(error);
+                    }
+                }
+            }
+        }
+        match failed {
+            Some(error) => Err(DirectoryError::Unavailable(error.for_login())),
+            None => Err(DirectoryError::Refused),
+        }
+    }
+}
+
+fn remote(server: &LdapServer, user: LdapUser) -> RemoteUser {
+    RemoteUser {
+        origin: origin_of(server),
+        subject: user.subject,
+        login: user.login,
+        display_name: user.display_name,
+        email: user.email,
+        groups: user.groups,
+    }
+}
+
+fn id_of(server: &LdapServer) -> String {
+    server.settings().id.clone().unwrap_or_default()
+}
+
+fn origin_of(server: &LdapServer) -> String {
+    origin(&id_of(server))
+}
+
+/// Origin (`ldap:ID`) of the users of the LDAP directory with this id.
+pub fn origin(id: &str) -> String {
+    format!("ldap:{id}")
+}
+
+/// The same as long as the directory is at the same place.
+fn fixed_id(settings: &LdapSettings) -> String {
+    use sha2::{Digest as _, Sha256};
+    let place = format!("{}\n{}", settings.hostname, settings.base_dn);
+    let digest = Sha256::digest(place.as_bytes());
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&digest[..16]);
+    uuid::Builder::from_custom_bytes(bytes)
+        .into_uuid()
+        .to_string()
+}
+
+/// The stored password, where nothing is given and it goes to the same host for the same login.
+fn keep_password(settings: &mut LdapSettings, present: &LdapServer) {
+    let then = present.settings();
+    let same_place = then.hostname == settings.hostname
+        && then.effective_port() == settings.effective_port()
+        && then.ssl == settings.ssl
+        && then.start_tls == settings.start_tls
+        && then.ca_certificates == settings.ca_certificates
+        && then.login == settings.login;
+    if settings.password.is_none() && same_place {
+        let password = present.password();
+        settings.password = password.map(|password| password.expose_secret().to_owned());
+    }
+}
+
+fn sealed(seal: &SealKey, servers: &[LdapServer]) -> String {
+    let stored: Vec<Stored> = servers
+        .iter()
+        .map(|server| Stored {
+            settings: server.settings().clone(),
+            password: server
+                .password()
+                .map(|text| text.expose_secret().to_owned()),
+        })
+        .collect();
+    // Text and numbers only: there is nothing in it that JSON has not.
+    let plain = serde_json::to_vec(&stored).unwrap_or_default();
+    BASE64_STANDARD.encode(seal.seal(&plain))
+}
+
+fn unsealed(seal: &SealKey, text: &str) -> Result<Vec<LdapServer>, String> {
+    let bytes = BASE64_STANDARD.decode(text);
+    let bytes = bytes.map_err(|_| "they are not base64".to_owned())?;
+    let plain = seal.open(&bytes).map_err(|error| error.to_string())?;
+    // Without the reason: it could repeat a part of a password.
+    let stored: Vec<Stored> = serde_json::from_slice(&plain)
+        .map_err(|_| "they are not the list that was stored".to_owned())?;
+    let servers = stored.into_iter().map(|one| {
+        let mut settings = one.settings;
+        settings.password = one.password;
+        LdapServer::new(settings).map_err(|error| error.to_string())
+    });
+    servers.collect()
+}

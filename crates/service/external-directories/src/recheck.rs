@@ -1,0 +1,114 @@
+//! Asks directories again about users who have good tokens: [`Recheck`].
+//!
+//! The rules: who is gone loses his tokens within the interval and one round; a directory that
+//! does not answer takes nobody's token, and is asked again in the next round.
+
+use std::time::Duration;
+
+use rbac::{Access, DueUser};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::Directories;
+use crate::defaults::{RECHECK_BATCH, RECHECK_LOOK};
+
+/// The task that asks. It ends with [`Recheck::shutdown`], or with its handle.
+#[derive(Debug)]
+pub struct Recheck {
+    stop: CancellationToken,
+    tasks: TaskTracker,
+}
+
+// === impl Recheck ===
+
+impl Recheck {
+    /// Every user once in `interval`.
+    pub fn start(access: Access, directories: Directories, interval: Duration) -> Self {
+        let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
+        let stopped = stop.clone();
+        tasks.spawn(async move {
+            let asking = run(access, directories, interval);
+            // A question that is cut changes nothing: writes are tasks of `access`.
+            let _ = stopped.run_until_cancelled(asking).await;
+        });
+        tasks.close();
+        Self { stop, tasks }
+    }
+
+    /// Stops asking.
+    pub async fn shutdown(&self) {
+        self.stop.cancel();
+        self.tasks.wait().await;
+    }
+}
+
+impl Drop for Recheck {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+async fn run(access: Access, directories: Directories, interval: Duration) {
+    let look = RECHECK_LOOK.min(interval);
+    loop {
+        let more = Box::pin(round(&access, &directories, interval)).await;
+        if !more {
+            tokio::time::sleep(look).await;
+        }
+    }
+}
+
+/// Asks about those who are due; whether there may be more.
+async fn round(access: &Access, directories: &Directories, interval: Duration) -> bool {
+    let mut more = false;
+    let asked = async {
+        for origin in access.due_origins(interval).await? {
+            let due = access.due_remote_users(&origin, interval, RECHECK_BATCH);
+            let due = due.await?;
+            let answered = ask_all(access, directories, &due).await;
+            more |= answered && due.len() >= RECHECK_BATCH as usize;
+        }
+        Ok::<(), store::StoreError>(())
+    };
+    if let Err(error) = asked.await {
+        tracing::warn!(%error, "cannot read whose tokens are to be checked");
+        return false;
+    }
+    more
+}
+
+/// `false`: the directory does not answer, which the first user tells for all.
+async fn ask_all(access: &Access, directories: &Directories, due: &[DueUser]) -> bool {
+    for user in due {
+        if !ask(access, directories, user).await {
+            return false;
+        }
+    }
+    true
+}
+
+/// `false`: the directory does not answer.
+async fn ask(access: &Access, directories: &Directories, user: &DueUser) -> bool {
+    let written = match directories.look_up(&user.origin.origin, &user.login).await {
+        Ok(Some(told)) => {
+            let stays = access.remote_user_stays(user, told);
+            Box::pin(stays).await.map_err(|error| error.to_string())
+        }
+        Ok(None) => {
+            let gone = access.remote_user_gone(user).await;
+            gone.map_err(|error| error.to_string())
+        }
+        Err(error) => {
+            tracing::warn!(%error, "cannot check whether users are still in the directory; their tokens stay good");
+            return false;
+        }
+    };
+    if let Err(error) = written {
+        tracing::warn!(
+            login = user.login,
+            error,
+            "cannot write what a directory said of a user"
+        );
+    }
+    true
+}

@@ -1,0 +1,465 @@
+//! The handle that the rest of the server holds.
+//!
+//! [`Jobs`] is cheap to clone; behind it are the engine and the pruner. The rule: what it answers
+//! is durable, and after [`Jobs::shutdown`] nothing of it runs any more.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use environments::{Blobs, Code};
+use fabric::{Fabric, Inbox};
+use pcp::Certname;
+use pki::seal::SealKey;
+use store::{JobNumber, Store, StoreError};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::task::JoinError;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::ask::{AskError, Asks};
+use crate::config::JobsConfig;
+use crate::defaults::{CLOCK_JITTER_MS, COMMANDS, LIVE_REPORTS, SCOPE_NODES};
+use crate::engine::{Command, Engine, Parts, Prepared};
+use crate::flight::Patience;
+use crate::metrics::Metrics;
+use crate::own_environment::outside;
+use crate::ping::{self, Ping};
+use crate::plan_jobs::PlanJobs;
+use crate::prepare::Preparation;
+use crate::presence_log::{self, PresenceLog};
+use crate::prune::Pruner;
+use crate::puppet::{DeployError, DeployRequest};
+use crate::request::{RunTaskError, TaskRequest};
+use crate::resolve::ResolveError;
+use crate::returning_nodes::ReturningNodes;
+use crate::running_jobs::RunningJobs;
+use crate::submit::SubmitError;
+use crate::targets::{Scope, ScopeError, targets};
+use crate::withdrawals::Withdrawals;
+
+/// The job engine. Cheap to clone.
+#[derive(Clone)]
+pub struct Jobs {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    config: JobsConfig,
+    store: Store,
+    fabric: Fabric,
+    preparation: Preparation,
+    commands: mpsc::Sender<Command>,
+    asks: Arc<Asks>,
+    metrics: Arc<Metrics>,
+    prune: Arc<Notify>,
+    /// Set when the engine ended without being told to.
+    lost: watch::Receiver<Option<EngineLost>>,
+    puppet_over: watch::Receiver<u64>,
+    returning: Arc<ReturningNodes>,
+    running: Arc<RunningJobs>,
+    stopped: CancellationToken,
+    tasks: TaskTracker,
+}
+
+/// Why the engine cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The unfinished jobs cannot be read.
+    #[error("cannot read the unfinished jobs, or which nodes were connected")]
+    Store(#[from] StoreError),
+    /// Without this it is not known which of them must not start.
+    #[error("cannot read {}, which names jobs that must not start", path.display())]
+    Withdrawals {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// Why a job was not stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum StopError {
+    /// There is no such job.
+    #[error("unknown job {0}")]
+    UnknownJob(JobNumber),
+    /// The store cannot say.
+    #[error("cannot read the job")]
+    Store(#[from] StoreError),
+    /// The server is shutting down.
+    #[error("the server is shutting down; stop the job when it is back")]
+    ShuttingDown,
+}
+
+/// Why the engine ended without being told to.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum EngineLost {
+    /// The store is lost to it.
+    #[error("the store takes nothing any more")]
+    Store(#[from] StoreError),
+    /// A bug.
+    #[error("the job engine broke (a bug; please report it): {0}")]
+    Broken(String),
+    /// The fabric that it is connected to is gone.
+    #[error("the messages between brokers and the job engine came to an end")]
+    Fabric,
+}
+
+// === impl Jobs ===
+
+impl Jobs {
+    /// Starts the engine and takes up the jobs that were going on before.
+    pub async fn start(
+        config: JobsConfig,
+        store: Store,
+        fabric: Fabric,
+        inbox: Inbox,
+        code: Arc<dyn Code>,
+        blobs: Blobs,
+        seal: SealKey,
+    ) -> Result<Self, StartError> {
+        let seal = Arc::new(seal);
+        let (commands, queue) = mpsc::channel(COMMANDS);
+        let (reports, taken) = mpsc::channel(LIVE_REPORTS);
+        let stopped = CancellationToken::new();
+        let asks = Arc::<Asks>::default();
+        let metrics = Arc::<Metrics>::default();
+        let withdrawals = Withdrawals::new(config.withdrawals.clone());
+        let (over, puppet_over) = watch::channel(0);
+        let before = presence_log::connected_before(&store).await?;
+        let returning = Arc::new(ReturningNodes::new(before.clone(), Instant::now()));
+        let running = Arc::<RunningJobs>::default();
+        let mut engine = Engine::new(Parts {
+            store: store.clone(),
+            fabric: fabric.clone(),
+            clock: Arc::clone(&config.clock),
+            seal: Arc::clone(&seal),
+            asks: Arc::clone(&asks),
+            metrics: Arc::clone(&metrics),
+            patience: Patience {
+                poll_interval: config.poll_interval,
+                poll_limit: config.poll_limit,
+                cancel_grace: config.cancel_grace,
+            },
+            task_concurrency: config.task_concurrency,
+            global_concurrent_compiles: config.global_concurrent_compiles,
+            resolve: Arc::clone(&config.resolve),
+            console_url: config.console_url.clone(),
+            file_server: config.file_server.clone(),
+            reconnect_grace: config.reconnect_grace,
+            away_grace: config.away_grace,
+            tick: config.tick,
+            reports,
+            running: Arc::clone(&running),
+            puppet_over: over,
+            withdrawals: withdrawals.clone(),
+            tracer: config.tracer.clone(),
+            stopped: stopped.clone(),
+            returning: Arc::clone(&returning),
+        });
+        let withdrawn = withdrawals
+            .all()
+            .map_err(|source| StartError::Withdrawals {
+                path: withdrawals.place(),
+                source,
+            })?;
+        engine.recover(&seal, withdrawn).await?;
+        let tasks = TaskTracker::new();
+        let (lost_sender, lost) = watch::channel(None);
+        let ending = stopped.clone();
+        let working = tasks.spawn(engine.run(queue, taken, inbox));
+        tasks.spawn(async move {
+            let ended = working.await;
+            let reason = why_lost(ended, ending.is_cancelled());
+            if let Some(reason) = &reason {
+                tracing::error!(%reason, "the job engine has ended by itself");
+            }
+            // Nobody is answered from now on.
+            ending.cancel();
+            lost_sender.send_replace(reason);
+        });
+        let presence = PresenceLog::new(store.clone(), fabric.clone(), before, config.away_grace);
+        tasks.spawn(presence.run(config.presence_interval, stopped.clone()));
+        let prune = Arc::<Notify>::default();
+        if let Some(after) = config.prune_after {
+            let pruner = Pruner {
+                store: store.clone(),
+                clock: Arc::clone(&config.clock),
+                after,
+                every: config.prune_every,
+                nudge: Arc::clone(&prune),
+                downloads: config.downloads.clone(),
+                stopped: stopped.clone(),
+            };
+            tasks.spawn(pruner.run());
+        }
+        tasks.close();
+        let preparation = Preparation {
+            code,
+            blobs,
+            seal,
+            clock: Arc::clone(&config.clock),
+            resolve: Arc::clone(&config.resolve),
+            run_timeout: config.run_timeout,
+            downloads: config.downloads.clone(),
+            tracer: config.tracer.clone(),
+        };
+        let shared = Shared {
+            config,
+            store,
+            fabric,
+            preparation,
+            commands,
+            asks,
+            metrics,
+            prune,
+            lost,
+            puppet_over,
+            returning,
+            running,
+            stopped,
+            tasks,
+        };
+        Ok(Self {
+            shared: Arc::new(shared),
+        })
+    }
+
+    /// Time since the begin of a job, by a clock that is never set; `None` if the job is not running.
+    pub fn elapsed(&self, job: JobNumber) -> Option<Duration> {
+        self.shared.running.elapsed(job)
+    }
+
+    /// The time of day of a deadline that is stored by the steady clock, for people. The two clocks differ only if the
+    /// machine's was set.
+    pub fn time_of_day(&self, steady_ms: i64) -> i64 {
+        let clock = &self.shared.config.clock;
+        let set_ms = clock.now_ms().saturating_sub(clock.steady_ms());
+        match set_ms.saturating_abs() < CLOCK_JITTER_MS {
+            true => steady_ms,
+            false => steady_ms.saturating_add(set_ms),
+        }
+    }
+
+    /// Runs a task. The job is durable when its number is returned; once handed over it is run
+    /// even if the caller goes away.
+    pub async fn run_task(&self, request: TaskRequest) -> Result<JobNumber, RunTaskError> {
+        let plan = request.plan_job.zip(Some(request.owner_id.clone()));
+        if let Some((plan, owner)) = &plan {
+            Box::pin(self.plans().step(*plan, owner)).await?;
+        }
+        // Boxed, so that whoever starts a job is not as large as all that is looked up for it.
+        let job = Box::new(Box::pin(self.shared.preparation.prepare(request)).await?);
+        match (self.submit(job).await, plan) {
+            // The plan may have ended meanwhile; then the store refused its step.
+            (Err(SubmitError::Store(error)), Some((plan, owner))) => {
+                Box::pin(self.plans().step(plan, &owner)).await?;
+                Err(SubmitError::Store(error).into())
+            }
+            (taken, _) => Ok(taken?),
+        }
+    }
+
+    /// The record of plan jobs.
+    pub fn plans(&self) -> PlanJobs {
+        let Shared { store, config, .. } = &*self.shared;
+        PlanJobs::new(store.clone(), Arc::clone(&config.clock))
+    }
+
+    /// Runs Puppet; as [`Jobs::run_task`].
+    pub async fn deploy(&self, request: DeployRequest) -> Result<JobNumber, DeployError> {
+        let job = Box::new(Box::pin(self.shared.preparation.prepare_deploy(request)).await?);
+        Ok(self.submit(job).await?)
+    }
+
+    /// Changes whenever a job of Puppet runs is over, after that is written down.
+    pub fn puppet_over(&self) -> watch::Receiver<u64> {
+        self.shared.puppet_over.clone()
+    }
+
+    /// The nodes that were connected when the last server ended, are not back yet, and are still waited for;
+    /// by name. Read before the connected nodes, these and those are every node that counts as there.
+    pub fn returning_nodes(&self) -> Vec<Certname> {
+        self.shared.returning.all(Instant::now())
+    }
+
+    /// How long returning nodes are waited for.
+    pub fn returning_grace(&self) -> Duration {
+        self.shared.config.away_grace
+    }
+
+    /// The nodes that a scope comes to, for a command in this environment.
+    pub async fn targets(
+        &self,
+        scope: &Scope,
+        environment: &str,
+    ) -> Result<Vec<Certname>, ScopeError> {
+        targets(scope, environment, &*self.shared.config.resolve).await
+    }
+
+    /// The nodes, of these, that are not in this environment: by the classifier, or else by their
+    /// last Puppet run, or else by [`UNKNOWN_ENVIRONMENT`](crate::defaults::UNKNOWN_ENVIRONMENT).
+    pub async fn outside_environment(
+        &self,
+        nodes: &[Certname],
+        environment: &str,
+    ) -> Result<Vec<Certname>, ResolveError> {
+        outside(nodes, environment, &*self.shared.config.resolve).await
+    }
+
+    async fn submit(&self, job: Box<Prepared>) -> Result<JobNumber, SubmitError> {
+        let (reply, answer) = oneshot::channel();
+        self.command(Command::Run { job, reply })
+            .await
+            .ok_or(SubmitError::ShuttingDown)?;
+        Ok(answer.await.map_err(|_| SubmitError::Unanswered)??)
+    }
+
+    /// Stops a job: nothing new starts; by force, what runs is told to end. Returns when that is
+    /// durable. A job that is over, or stopping already, is left as it is.
+    pub async fn stop(&self, job: JobNumber, force: bool) -> Result<(), StopError> {
+        let (reply, answer) = oneshot::channel();
+        self.command(Command::Stop { job, force, reply })
+            .await
+            .ok_or(StopError::ShuttingDown)?;
+        let active = answer.await.map_err(|_| StopError::ShuttingDown)?;
+        if !active && self.shared.store.job(job).await?.is_none() {
+            return Err(StopError::UnknownJob(job));
+        }
+        Ok(())
+    }
+
+    /// Asks nodes for a sign of life through the broker; results in the order asked.
+    pub async fn ping(&self, nodes: &[Certname]) -> Vec<Ping> {
+        let Shared {
+            fabric,
+            config,
+            asks,
+            ..
+        } = &*self.shared;
+        let nodes = &nodes[..nodes.len().min(SCOPE_NODES)];
+        ping::all(asks, fabric, &*config.clock, nodes, config.ping_timeout).await
+    }
+
+    /// Sends a blocking request to a node and waits for its results. Only for actions that change
+    /// nothing: nobody remembers it, and an answer that comes too late is lost.
+    pub async fn ask(
+        &self,
+        certname: &Certname,
+        module: &str,
+        action: &str,
+        params: &serde_json::Value,
+        timeout: Duration,
+    ) -> Result<serde_json::Value, AskError> {
+        let Shared { fabric, asks, .. } = &*self.shared;
+        let params = pxp::action::encode(params);
+        let results = asks.ask(fabric, certname, (module, action), params, timeout);
+        decode_errors::json::from_str(results.await?.get())
+            .map_err(|error| AskError::Unreadable(error.to_string()))
+    }
+
+    /// Counters and gauges.
+    pub fn metrics(&self) -> &Arc<Metrics> {
+        &self.shared.metrics
+    }
+
+    /// Looks for old jobs to delete now.
+    pub fn prune_soon(&self) {
+        self.shared.prune.notify_one();
+    }
+
+    /// Returns when the engine has ended without being told to, with the reason: its store takes
+    /// nothing any more (it was closed, or another server took the database over), or it broke.
+    /// Nothing more can be done then but to end the process: a new one takes the jobs up again.
+    pub async fn lost(&self) -> EngineLost {
+        let mut lost = self.shared.lost.clone();
+        let error = match lost.wait_for(Option::is_some).await {
+            Ok(error) => error.clone(),
+            // It ended in order.
+            Err(_) => None,
+        };
+        match error {
+            Some(error) => error,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Ends the engine: what is decided is written, what is marked is sent, nothing new starts.
+    /// Runs in flight go on; the next start asks about them.
+    pub async fn shutdown(&self) {
+        self.shared.stopped.cancel();
+        self.shared.tasks.wait().await;
+    }
+
+    pub(crate) fn seal(&self) -> &SealKey {
+        &self.shared.preparation.seal
+    }
+
+    pub(crate) fn store(&self) -> &Store {
+        &self.shared.store
+    }
+
+    /// Whether the engine was told to end, or ended by itself.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.shared.stopped.is_cancelled()
+    }
+
+    pub(crate) async fn command(&self, command: Command) -> Option<()> {
+        tokio::select! {
+            sent = self.shared.commands.send(command) => sent.ok(),
+            () = self.shared.stopped.cancelled() => None,
+        }
+    }
+}
+
+/// `told`: somebody had told the engine to end.
+fn why_lost(ended: Result<Option<StoreError>, JoinError>, told: bool) -> Option<EngineLost> {
+    match ended {
+        Ok(Some(error)) => Some(EngineLost::Store(error)),
+        Ok(None) if told => None,
+        Ok(None) => Some(EngineLost::Fabric),
+        Err(error) if error.is_panic() => Some(EngineLost::Broken(error.to_string())),
+        // The runtime ends.
+        Err(_) => None,
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // A handle that was dropped without shutdown: the tasks end by themselves soon.
+        self.stopped.cancel();
+    }
+}
+
+impl fmt::Debug for Jobs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Jobs")
+            .field("config", &self.shared.config)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_engine_that_ends_untold_is_lost_whatever_the_reason() {
+        assert!(why_lost(Ok(None), true).is_none(), "as it was told to");
+        assert!(matches!(
+            why_lost(Ok(None), false),
+            Some(EngineLost::Fabric)
+        ));
+        let store = why_lost(Ok(Some(StoreError::Closed)), false);
+        assert!(matches!(store, Some(EngineLost::Store(StoreError::Closed))));
+        let panicked = tokio::spawn(async { panic!("index out of bounds") }).await;
+        let Some(EngineLost::Broken(words)) = why_lost(panicked, false) else {
+            panic!("a broken engine is lost");
+        };
+        assert!(words.contains("index out of bounds"), "{words}");
+    }
+}

@@ -1,0 +1,434 @@
+//! What a plan does on nodes beside tasks: commands, scripts and files, by modules that agents have of
+//! themselves. Main type: [`Native`].
+//!
+//! The rule: a native action stands beside a task that does the same. Whoever may run that task may have it
+//! done, and an agent without the module gets the task in its place.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use environments::{BlobError, Blobs, EnvironmentName};
+use pxp::action::{
+    self, CollectParams, CommandParams, FileEntry, FileKind, FileParams, FilePath, FileSpec,
+    FileUri, PlaceParams, ScriptParams, Sha256,
+};
+use pxp::defaults::PROGRAM_HEAD_BYTES;
+use pxp::task::ProgramHead;
+use serde_json::{Map, Value, json};
+
+use crate::kind::{Action, Kind};
+use crate::outcome::REDACTED;
+
+/// Environment variable with a secret command line for the shell that runs it.
+const LINE_VARIABLE: &str = "_TUTTI_LINE";
+
+/// The mode of a file that was not there before, as `cp` would give it.
+const NEW_FILE_MODE: u32 = 0o644;
+/// That of one whose content is secret: its owner's alone.
+const SECRET_FILE_MODE: u32 = 0o600;
+/// That of a directory, and of a file that may be executed.
+const EXECUTABLE_MODE: u32 = 0o755;
+
+/// What is done.
+#[derive(Clone)]
+pub enum Native {
+    /// A line for the shell.
+    Command {
+        /// The line.
+        line: String,
+        /// Variables of its environment. Every user of a node sees the arguments of a program, and only its own
+        /// user sees its environment.
+        env: BTreeMap<String, String>,
+    },
+    /// A file that is run.
+    Script {
+        /// What is run.
+        file: Content,
+        /// What it is called with.
+        arguments: Vec<String>,
+        /// Variables of its environment.
+        env: BTreeMap<String, String>,
+    },
+    /// A file that is put in place.
+    Upload {
+        /// What is put there.
+        file: Content,
+        /// Where it goes.
+        destination: String,
+    },
+    /// A file that is put in place and whose content is kept nowhere on the way.
+    Secret {
+        /// What is put there.
+        file: Content,
+        /// Where it goes.
+        destination: String,
+    },
+    /// A directory that is put in place with all that is in it.
+    UploadTree {
+        /// What the plan calls it.
+        name: String,
+        /// Directories before what is in them; the contents are in the blobs already.
+        items: Vec<TreeItem>,
+        /// Where it goes.
+        destination: String,
+    },
+    /// A file or directory of the node that is kept on the server.
+    Download {
+        /// Where it is.
+        source: String,
+        /// Below the directory of the plan job.
+        destination: String,
+    },
+}
+
+/// Something in a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TreeItem {
+    /// Relative to the directory.
+    pub path: String,
+    /// A file's; `None`: it is a directory.
+    pub sha256: Option<Sha256>,
+    /// Whether the file may be executed.
+    pub is_executable: bool,
+}
+
+/// A file's content, which nodes fetch under its hash.
+#[derive(Clone)]
+pub struct Content {
+    /// What the plan calls it.
+    pub name: String,
+    /// The content; nothing secret but in a [`Native::Secret`], since it is kept as it is.
+    pub bytes: Arc<[u8]>,
+}
+
+// === impl Native ===
+
+impl Native {
+    pub(crate) fn kind(&self) -> Kind {
+        match self {
+            Self::Command { .. } => Kind::Command,
+            Self::Script { .. } => Kind::Script,
+            Self::Upload { .. } | Self::Secret { .. } | Self::UploadTree { .. } => Kind::Upload,
+            Self::Download { .. } => Kind::Download,
+        }
+    }
+
+    /// Whether the task does the same; it has no directories.
+    pub(crate) fn has_task(&self) -> bool {
+        !matches!(self, Self::UploadTree { .. })
+    }
+
+    /// Whether agents do it as any user of theirs.
+    pub(crate) fn has_users(&self) -> bool {
+        !matches!(self, Self::UploadTree { .. })
+    }
+
+    /// Parameters as they are shown in place of the task's. `sensitive` names the task's secret parameters; the
+    /// values made of them are not shown.
+    pub(crate) fn shown(&self, sensitive: &[String]) -> Value {
+        let mut shown = self.described();
+        let Some(entries) = shown.as_object_mut() else {
+            return shown;
+        };
+        for (name, value) in entries {
+            if sensitive.iter().any(|it| it == self.parameter(name)) {
+                *value = Value::from(REDACTED);
+            }
+        }
+        shown
+    }
+
+    /// The task's parameter for what is described under this name.
+    fn parameter<'n>(&self, name: &'n str) -> &'n str {
+        match (self, name) {
+            // For the task they stand in front of the line.
+            (Self::Command { .. }, "env_vars") => "command",
+            (Self::Script { .. }, "script") => "name",
+            (Self::Download { .. }, "source") => "path",
+            (
+                Self::Upload { .. } | Self::Secret { .. } | Self::UploadTree { .. },
+                "destination",
+            ) => "path",
+            (_, name) => name,
+        }
+    }
+
+    fn described(&self) -> Value {
+        match self {
+            Self::Command { line, env } if env.is_empty() => json!({"command": line}),
+            Self::Command { line, env } => json!({"command": line, "env_vars": env}),
+            Self::Script {
+                file,
+                arguments,
+                env,
+            } => json!({"script": file.name, "arguments": arguments, "env_vars": env}),
+            Self::Upload { file, destination } | Self::Secret { file, destination } => {
+                json!({"source": file.name, "destination": destination})
+            }
+            Self::UploadTree {
+                name, destination, ..
+            } => json!({"source": name, "destination": destination}),
+            Self::Download {
+                source,
+                destination,
+            } => json!({"source": source, "destination": destination}),
+        }
+    }
+
+    /// What agents are asked for. Keeps the content for them; blocks on the disk.
+    pub(crate) fn action(
+        &self,
+        environment: &EnvironmentName,
+        blobs: &Blobs,
+        run_as: Option<&str>,
+        sensitive: &[String],
+    ) -> Result<Action, BlobError> {
+        let user = || run_as.map(str::to_owned);
+        Ok(match self {
+            Self::Command { line, env } => {
+                let is_secret = sensitive.iter().any(|name| name == "command");
+                let (command, env) = match is_secret {
+                    true => hidden(line, env.clone()),
+                    false => (line.clone(), env.clone()),
+                };
+                Action::new("command", "run", action::encode(&CommandParams { command }))
+                    .with(user(), env)
+            }
+            Self::Script {
+                file,
+                arguments,
+                env,
+            } => {
+                let sha256 = blobs.keep_content(&file.bytes, &file.name)?;
+                let params = ScriptParams {
+                    script: FileSpec {
+                        filename: file.file_name(),
+                        sha256,
+                        uri: uri(environment, sha256),
+                    },
+                    arguments: arguments.clone(),
+                };
+                let action = Action::new("script", "run", action::encode(&params));
+                let action = action.with(user(), env.clone());
+                match ProgramHead::read(file.head()) {
+                    // A pxp-agent runs no file that names no interpreter; the task does, by `sh`.
+                    ProgramHead::ShellText => action.of_our_agents(),
+                    _ => action,
+                }
+            }
+            Self::Secret { file, destination } => {
+                file.written(destination, SECRET_FILE_MODE, user())
+            }
+            // Who fetches files from the server is the agent's own user.
+            Self::Upload { file, destination } if run_as.is_some() => {
+                file.written(destination, NEW_FILE_MODE, user())
+            }
+            Self::Upload { file, destination } => {
+                let sha256 = blobs.keep_content(&file.bytes, &file.name)?;
+                let entry = entry(environment, destination.clone(), Some(sha256), None);
+                placed(vec![entry])
+            }
+            Self::UploadTree {
+                items, destination, ..
+            } => {
+                let root = destination.trim_end_matches('/');
+                let of = |item: &TreeItem| {
+                    let mode = item.is_executable.then_some(EXECUTABLE_MODE);
+                    let destination = format!("{root}/{}", item.path);
+                    entry(environment, destination, item.sha256, mode)
+                };
+                let top = entry(environment, root.to_owned(), None, None);
+                placed(std::iter::once(top).chain(items.iter().map(of)).collect())
+            }
+            Self::Download { source, .. } => {
+                let params = CollectParams {
+                    path: source.clone(),
+                    run_as: user(),
+                };
+                Action::new("file", "collect", action::encode(&params))
+            }
+        })
+    }
+}
+
+/// A line that runs another one, which the environment has: the shell is not called with it.
+fn hidden(line: &str, mut env: BTreeMap<String, String>) -> (String, BTreeMap<String, String>) {
+    env.insert(LINE_VARIABLE.to_owned(), line.to_owned());
+    let outer = format!("_line=\"${LINE_VARIABLE}\"; unset {LINE_VARIABLE}; eval \"$_line\"");
+    (outer, env)
+}
+
+/// A file, or without a hash a directory.
+fn entry(
+    environment: &EnvironmentName,
+    destination: String,
+    sha256: Option<Sha256>,
+    mode: Option<u32>,
+) -> FileEntry {
+    let nothing = || FileUri {
+        path: String::new(),
+        params: Map::new(),
+    };
+    FileEntry {
+        destination,
+        link_source: String::new(),
+        uri: sha256.map_or_else(nothing, |sha256| uri(environment, sha256)),
+        sha256,
+        kind: match sha256 {
+            Some(_) => FileKind::File,
+            None => FileKind::Directory,
+        },
+        mode: mode.or(sha256.is_none().then_some(EXECUTABLE_MODE)),
+    }
+}
+
+fn placed(files: Vec<FileEntry>) -> Action {
+    let mode = Some(NEW_FILE_MODE);
+    Action::new(
+        "file",
+        "download",
+        action::encode(&FileParams { files, mode }),
+    )
+}
+
+/// Where nodes fetch a blob. It is found by its hash; the path is what the servers' logs show.
+fn uri(environment: &EnvironmentName, sha256: Sha256) -> FileUri {
+    let environment = Value::from(environment.to_string());
+    FileUri {
+        path: format!("/puppet/v3/file_content/modules/plan/{sha256}"),
+        params: Map::from_iter([
+            ("environment".to_owned(), environment),
+            ("sha256".to_owned(), Value::from(sha256.to_string())),
+        ]),
+    }
+}
+
+// === impl Content ===
+
+impl Content {
+    /// A request that has the content in itself.
+    fn written(&self, destination: &str, mode: u32, run_as: Option<String>) -> Action {
+        let params = PlaceParams {
+            path: destination.to_owned(),
+            content: STANDARD.encode(&self.bytes),
+            mode,
+            run_as,
+        };
+        Action::new("file", "place", action::encode(&params))
+    }
+
+    /// The first bytes, which say how it is run.
+    fn head(&self) -> &[u8] {
+        &self.bytes[..self.bytes.len().min(PROGRAM_HEAD_BYTES)]
+    }
+
+    /// The last part of its name, where that can be a file's on every node.
+    fn file_name(&self) -> FilePath {
+        let last = self.name.rsplit('/').next().unwrap_or_default();
+        let last = last.trim_start_matches('.');
+        let plain = || "script".parse().expect("a plain word is a path");
+        last.parse().unwrap_or_else(|_| plain())
+    }
+}
+
+/// Never what is in a line or a file.
+impl fmt::Debug for Native {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.kind().names().0)
+    }
+}
+
+/// Never what is in it.
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Content")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_command_is_in_no_argv_and_not_shown() {
+        let place = tempfile::tempdir().unwrap();
+        let blobs = Blobs::open(place.path().to_owned()).unwrap();
+        let native = Native::Command {
+            line: "echo canary".to_owned(),
+            env: BTreeMap::from([("A".to_owned(), "canary".to_owned())]),
+        };
+        let secret = ["command".to_owned()];
+        assert!(!native.shown(&secret).to_string().contains("canary"));
+        assert!(native.shown(&[]).to_string().contains("canary"));
+        let environment = "production".parse().unwrap();
+        let action = native.action(&environment, &blobs, None, &secret).unwrap();
+        let with: pxp::action::RunWithParams = action::decode(&action.params).unwrap();
+        assert!(!with.run.get().contains("canary"), "{}", with.run.get());
+        assert_eq!(with.env[LINE_VARIABLE], "echo canary");
+        // It does what the line does.
+        let run: CommandParams = action::decode(&with.run).unwrap();
+        let done = std::process::Command::new("/bin/sh")
+            .args(["-c", &run.command])
+            .env_clear()
+            .envs([(
+                LINE_VARIABLE,
+                "a='x  y'; echo \"$a\" ${_TUTTI_LINE-gone}; exit 3",
+            )])
+            .output()
+            .unwrap();
+        assert_eq!(done.stdout, b"x  y gone\n");
+        assert_eq!(done.status.code(), Some(3));
+    }
+
+    #[test]
+    fn a_script_that_names_no_interpreter_is_for_the_task_where_an_agent_is_not_ours() {
+        let place = tempfile::tempdir().unwrap();
+        let blobs = Blobs::open(place.path().to_owned()).unwrap();
+        let environment = "production".parse().unwrap();
+        let asked = |text: &str, run_as| {
+            let native = Native::Script {
+                file: Content {
+                    name: "x.sh".to_owned(),
+                    bytes: Arc::from(text.as_bytes()),
+                },
+                arguments: Vec::new(),
+                env: BTreeMap::new(),
+            };
+            let action = native.action(&environment, &blobs, run_as, &[]).unwrap();
+            (
+                action.action,
+                action.params.get().matches("\"run\"").count(),
+            )
+        };
+        assert_eq!(asked("#!/bin/sh\necho", None), ("run".to_owned(), 0));
+        for (text, run_as) in [
+            ("echo", None),
+            ("echo", Some("web")),
+            ("#!/bin/sh", Some("web")),
+        ] {
+            // Never one within the other, which no agent takes.
+            assert_eq!(asked(text, run_as), ("run_with".to_owned(), 1), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_script_keeps_the_last_part_of_its_name_where_nodes_can_have_it() {
+        for (name, kept) in [
+            ("m/deep/x.sh", "x.sh"),
+            ("m/.hidden", "hidden"),
+            ("m/a:b", "script"),
+            ("m/..", "script"),
+        ] {
+            let file = Content {
+                name: name.to_owned(),
+                bytes: Arc::from(*b"x"),
+            };
+            assert_eq!(file.file_name().as_str(), kept, "{name}");
+        }
+    }
+}

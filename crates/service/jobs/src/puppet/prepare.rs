@@ -1,0 +1,202 @@
+//! From a request to a job that can be committed: everything that can be refused is refused here.
+
+use std::sync::Arc;
+
+use environments::{CodeError, EnvironmentName, EnvironmentNameError};
+use pcp::Certname;
+use pxp::action;
+use serde_json::{Value, json};
+use store::NewJob;
+
+use super::version::is_too_old;
+use super::{ACTION, DeployError, DeployRequest, MODULE};
+use crate::defaults::VERSIONS_WAIT;
+use crate::engine::{Prepared, Target};
+use crate::kind::{Action, DEPLOY, Kind};
+use crate::prepare::{Preparation, check_limits, show_rollout};
+use crate::resolve::Classified;
+use crate::targets::{Scope, targets};
+use crate::trace::JobTrace;
+use crate::verdict::Verdict;
+
+// === impl Preparation ===
+
+impl Preparation {
+    pub(crate) async fn prepare_deploy(
+        &self,
+        request: DeployRequest,
+    ) -> Result<Prepared, DeployError> {
+        check_limits(request.concurrency, request.timeout, &request.rollout)
+            .map_err(DeployError::Limit)?;
+        let environment = self.environment(&request).await?;
+        let name = environment.as_ref().map(EnvironmentName::as_str);
+        let words = request.flags.words(name, request.enforce_environment)?;
+        let scope = match (&request.scope, name) {
+            (Some(scope), _) => scope.clone(),
+            (None, Some(_)) => Scope::WholeEnvironment,
+            (None, None) => return Err(DeployError::Nowhere),
+        };
+        let nodes = match &request.nodes {
+            Some(nodes) => targets(&Scope::Nodes(nodes.clone()), "", &*self.resolve).await?,
+            None => targets(&scope, name.unwrap_or_default(), &*self.resolve).await?,
+        };
+        let mut options = options(&request, &scope, &nodes);
+        show_rollout(&mut options, &request.rollout);
+        let trace = JobTrace::begin(&self.tracer, DEPLOY, nodes.len());
+        JobTrace::note(trace.as_ref(), &mut options);
+        let enforced = name.filter(|_| request.enforce_environment);
+        let mut targets = self.enforce(nodes, enforced).await?;
+        self.refuse_old_puppets(&mut targets).await;
+        let params = json!({"env": [], "flags": words, "job": ""});
+        let action = Action::new(MODULE, ACTION, action::encode(&params));
+        let row = NewJob {
+            command: DEPLOY.to_owned(),
+            kind: DEPLOY.to_owned(),
+            task: None,
+            environment: request.environment,
+            options: options.to_string(),
+            sealed: None,
+            owner: request.owner,
+            description: request.description,
+            userdata: Value::Object(request.userdata).to_string(),
+            created_ms: self.clock.now_ms(),
+            states: Vec::new(),
+            batches: None,
+            runs: Vec::new(),
+            events: Vec::new(),
+            slot: request.slot,
+            plan_job: request.plan_job,
+            mark: request.mark,
+        };
+        let job = Prepared {
+            row,
+            targets,
+            kind: Kind::Puppet,
+            action,
+            timeout: request.timeout.unwrap_or(self.run_timeout),
+            concurrency: request.concurrency,
+            rollout: request.rollout,
+            noop: request.flags.noop,
+            keeps_secrets: false,
+            after_restart: false,
+            trace,
+        };
+        Ok(job.sealed(&self.seal))
+    }
+
+    /// The environment, which must be there; `None`: each node's own.
+    async fn environment(
+        &self,
+        request: &DeployRequest,
+    ) -> Result<Option<EnvironmentName>, DeployError> {
+        let name = request.environment.clone();
+        if name.is_empty() {
+            if request.enforce_environment {
+                return Err(DeployError::NothingToEnforce);
+            }
+            return Ok(None);
+        }
+        let parsed = name.parse();
+        let environment: EnvironmentName = parsed.map_err(|error: EnvironmentNameError| {
+            let reason = error.to_string();
+            DeployError::EnvironmentName { name, reason }
+        })?;
+        let code = Arc::clone(&self.code);
+        // Reading code blocks.
+        let looked = tokio::task::spawn_blocking(move || {
+            code.version(&environment)?;
+            Ok::<_, CodeError>(environment)
+        });
+        let found = looked
+            .await
+            .expect("reading code does not panic, and blocking tasks are not aborted");
+        Ok(Some(found?))
+    }
+
+    /// Nodes that are not classified into the enforced environment are not asked.
+    async fn enforce(
+        &self,
+        nodes: Vec<Certname>,
+        enforced: Option<&str>,
+    ) -> Result<Vec<Target>, DeployError> {
+        let Some(enforced) = enforced else {
+            return Ok(nodes.into_iter().map(Target::from).collect());
+        };
+        let found = self.resolve.environments(&nodes).await;
+        let found = found.map_err(DeployError::Classify)?;
+        let target = |(certname, own)| Target {
+            certname,
+            refusal: refusal(own, enforced),
+        };
+        Ok(nodes.into_iter().zip(found).map(target).collect())
+    }
+
+    /// Nodes whose Puppet is known to be too old are not asked either. Who knows of nothing else
+    /// against a node does not keep it waiting: without an answer in time, all are asked.
+    async fn refuse_old_puppets(&self, targets: &mut [Target]) {
+        let nodes: Vec<Certname> = targets.iter().map(|one| one.certname.clone()).collect();
+        let asking = self.resolve.puppet_versions(&nodes);
+        let versions = match tokio::time::timeout(VERSIONS_WAIT, asking).await {
+            Ok(Ok(versions)) => versions,
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "the nodes' versions of Puppet are not known; all are asked");
+                return;
+            }
+            Err(_) => {
+                tracing::warn!(
+                    waited = ?VERSIONS_WAIT,
+                    "the nodes' versions of Puppet did not come in time; all are asked"
+                );
+                return;
+            }
+        };
+        for (target, version) in targets.iter_mut().zip(versions) {
+            let old = version.filter(|version| is_too_old(version));
+            let refusal = old.map(|version| Verdict::OldPuppet { version });
+            target.refusal = target.refusal.take().or(refusal);
+        }
+    }
+}
+
+/// Why a node is not asked to run in the enforced environment.
+fn refusal(own: Classified, enforced: &str) -> Option<Verdict> {
+    let asked = enforced.to_owned();
+    match own {
+        Classified::Nowhere => None,
+        Classified::Into(own) if own == enforced => None,
+        Classified::Into(own) => Some(Verdict::OtherEnvironment { own, asked }),
+        Classified::Conflict(what) => Some(Verdict::Conflict { what, asked }),
+    }
+}
+
+/// As submitted, with defaults.
+fn options(request: &DeployRequest, scope: &Scope, nodes: &[Certname]) -> Value {
+    let flags = &request.flags;
+    let (code, code_id) = request.code.shown();
+    json!({
+        "environment": request.environment,
+        "enforce_environment": request.enforce_environment,
+        "scope": scope.shown(nodes),
+        "target": null,
+        "noop": flags.noop,
+        "no_noop": flags.no_noop,
+        "debug": flags.debug,
+        "trace": flags.trace,
+        "evaltrace": flags.evaltrace,
+        "use_cached_catalog": flags.use_cached_catalog,
+        "usecacheonfailure": flags.usecacheonfailure,
+        "filetimeout": flags.filetimeout,
+        "http_connect_timeout": flags.http_connect_timeout,
+        "http_keepalive_timeout": flags.http_keepalive_timeout,
+        "http_read_timeout": flags.http_read_timeout,
+        "ordering": flags.ordering,
+        "tags": flags.tags,
+        "skip_tags": flags.skip_tags,
+        "code": code,
+        "code_id": code_id,
+        "concurrency": request.concurrency,
+        "timeout": request.timeout.map(|timeout| timeout.as_secs()),
+        "description": request.description,
+        "scheduled-job-id": request.slot.map(|slot| slot.schedule),
+    })
+}

@@ -1,0 +1,408 @@
+//! `upload_file`, `write_file`, `download_file`; and files of modules that are sent to nodes.
+//!
+//! The rule that must hold: a file that a plan sends is a file of a module, read once and pinned like the
+//! plan's code.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use evaluator::function::{Call, Form, Function, one, optional};
+use evaluator::{CodeFile, Eval, Evaluator, Host as _, Owner, Place, Unwind};
+use jobs::{Content, Native, TreeItem};
+use pcore::Value;
+use serde_json::{Map, Value as Json, json};
+use sha2::{Digest as _, Sha256};
+
+use super::action::Action;
+use super::options::Options;
+use super::{Run, targets};
+use crate::defaults::UPLOAD_BYTES;
+use crate::failure;
+use crate::host::PlanHost;
+use crate::objects::Target;
+use crate::tree;
+
+const SPEC: &str = "Boltlib::TargetSpec";
+const DATA: &str = "Hash[String[1], Any]";
+
+/// What agents with a module for it give a file of secret content, by the task too.
+const SECRET_FILE_MODE: u32 = 0o600;
+
+/// Where `module/path` is looked for.
+pub(super) const FILE_FOLDERS: &[&str] = &["files"];
+pub(super) const SCRIPT_FOLDERS: &[&str] = &["files", "scripts"];
+
+pub(super) const FUNCTIONS: &[(Function, Run)] = &[
+    (
+        Function::new(
+            "upload_file",
+            &[
+                Form::host(&[
+                    one("String[1]", "source"),
+                    one("String[1]", "destination"),
+                    one(SPEC, "targets"),
+                    optional(DATA, "options"),
+                ])
+                .returning("ResultSet"),
+                Form::host(&[
+                    one("String[1]", "source"),
+                    one("String[1]", "destination"),
+                    one(SPEC, "targets"),
+                    one("String", "description"),
+                    optional(DATA, "options"),
+                ])
+                .returning("ResultSet"),
+            ],
+        ),
+        upload_file,
+    ),
+    (
+        Function::new(
+            "write_file",
+            &[Form::host(&[
+                one("Variant[String, Sensitive[String]]", "content"),
+                one("String[1]", "destination"),
+                one(SPEC, "targets"),
+                optional(DATA, "options"),
+            ])
+            .returning("ResultSet")],
+        ),
+        write_file,
+    ),
+    (
+        Function::new(
+            "download_file",
+            &[
+                Form::host(&[
+                    one("String[1]", "source"),
+                    one("String[1]", "destination"),
+                    one(SPEC, "targets"),
+                    optional(DATA, "options"),
+                ])
+                .returning("ResultSet"),
+                Form::host(&[
+                    one("String[1]", "source"),
+                    one("String[1]", "destination"),
+                    one(SPEC, "targets"),
+                    one("String", "description"),
+                    optional(DATA, "options"),
+                ])
+                .returning("ResultSet"),
+            ],
+        ),
+        download_file,
+    ),
+];
+
+/// A file to be sent.
+pub(super) struct Local {
+    bytes: Arc<[u8]>,
+    pub(super) sha256: String,
+}
+
+impl Local {
+    /// For the task.
+    pub(super) fn base64(&self) -> String {
+        STANDARD.encode(&*self.bytes)
+    }
+
+    /// For agents, which fetch it.
+    pub(super) fn content(&self, name: &str) -> Content {
+        Content {
+            name: name.to_owned(),
+            bytes: Arc::clone(&self.bytes),
+        }
+    }
+}
+
+/// The file `module/path` of one of these folders of the module.
+pub(super) fn local(
+    host: &PlanHost<'_>,
+    place: &Place,
+    name: &str,
+    folders: &[&str],
+) -> Eval<Local> {
+    let file = find(host, name, folders)?.ok_or_else(|| absent(name, place))?;
+    sized(file, name)
+}
+
+/// As in Bolt, a mistake in the plan, which is not caught.
+pub(super) fn absent(name: &str, place: &Place) -> Box<Unwind> {
+    failure::mistake(&format!("No such file or directory: {name}"), place).into()
+}
+
+fn sized(file: CodeFile, name: &str) -> Eval<Local> {
+    if file.bytes.len() as u64 > UPLOAD_BYTES {
+        let msg =
+            format!("{name} has more than {UPLOAD_BYTES} bytes, which is too much to be sent");
+        return Err(failure::invalid(msg));
+    }
+    Ok(Local {
+        sha256: sha256(&file.bytes),
+        bytes: file.bytes,
+    })
+}
+
+/// A file of a module, by `module/path`; also where the folder itself is named, `module/files/path`.
+pub(super) fn find(host: &PlanHost<'_>, name: &str, folders: &[&str]) -> Eval<Option<CodeFile>> {
+    let (module, paths) = places(name, folders)?;
+    for path in paths {
+        match host.code().read(Owner::Module(module), &path) {
+            Ok(Some(file)) => return Ok(Some(file)),
+            Ok(None) => {}
+            Err(error) => return Err(failure::invalid(error.to_string())),
+        }
+    }
+    Ok(None)
+}
+
+enum Found {
+    File(Local),
+    Tree(Vec<TreeItem>),
+}
+
+/// A file or a directory. The file comes first: so it stands in the journals of plans that began before there
+/// were directories.
+fn found(host: &PlanHost<'_>, place: &Place, name: &str) -> Eval<Found> {
+    let plain = name.trim_end_matches('/');
+    if let Some(file) = find(host, plain, FILE_FOLDERS)? {
+        return Ok(Found::File(sized(file, name)?));
+    }
+    let items = directory(host, plain)?;
+    items.map(Found::Tree).ok_or_else(|| absent(name, place))
+}
+
+/// A directory of a module, named as a file is.
+fn directory(host: &PlanHost<'_>, name: &str) -> Eval<Option<Vec<TreeItem>>> {
+    let (module, paths) = places(name, FILE_FOLDERS)?;
+    for path in paths {
+        let found = host.code.tree(module, &path).map_err(failure::invalid)?;
+        if found.is_some() {
+            return Ok(found);
+        }
+    }
+    Ok(None)
+}
+
+/// The module, and where in it that may be.
+fn places<'n>(name: &'n str, folders: &[&str]) -> Eval<(&'n str, Vec<String>)> {
+    let Some((module, path)) = name
+        .split_once('/')
+        .filter(|(module, _)| !module.is_empty())
+    else {
+        return evaluator::raise(format!(
+            "No such file or directory: {name}; a plan on this server reads files of modules only, named module/path"
+        ));
+    };
+    let is_inside = path.split('/').all(|part| !matches!(part, "" | "." | ".."));
+    if !is_inside {
+        return evaluator::raise(format!(
+            "No such file or directory: {name}; it is not a path inside of a module"
+        ));
+    }
+    let inner = folders
+        .iter()
+        .any(|folder| path.starts_with(&format!("{folder}/")));
+    let direct = inner.then(|| path.to_owned());
+    let below = folders.iter().map(|folder| format!("{folder}/{path}"));
+    Ok((module, direct.into_iter().chain(below).collect()))
+}
+
+fn upload_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let (source, destination, place) = (call.text(0), call.text(1), call.place());
+    let targets = targets::of(host, &place, call.get(2))?;
+    let options = Options::of(host, &call, 3)?;
+    let mut shown = json!({"from": &*source, "to": &*destination});
+    let payload = match found(host, &place, &source)? {
+        Found::Tree(items) => {
+            if options.run_as.is_some() {
+                return Err(failure::invalid(format!(
+                    "{source} is a directory, which agents put in place as themselves only; _run_as is for single files"
+                )));
+            }
+            let files = items.iter().filter(|item| item.sha256.is_some()).count();
+            shown["files"] = json!(files);
+            shown["sha256"] = Json::from(sha256(tree::told(&items).to_string().as_bytes()));
+            Payload::Tree(items)
+        }
+        Found::File(file) => {
+            shown["sha256"] = Json::from(file.sha256);
+            Payload::File(file.bytes)
+        }
+    };
+    let upload = Upload {
+        source: &source,
+        destination: &destination,
+        payload,
+        shown,
+    };
+    upload.run(host, &place, targets, &options)
+}
+
+fn write_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let (destination, place) = (call.text(1), call.place());
+    let targets = targets::of(host, &place, call.get(2))?;
+    let options = Options::of(host, &call, 3)?;
+    let (content, is_secret) = match call.get(0) {
+        Value::Sensitive(inner) => (inner.to_string(), true),
+        content => {
+            let text = content.to_string();
+            let has_secret = host.run.unwrapped.is_in(&text);
+            (text, has_secret)
+        }
+    };
+    let bytes: Arc<[u8]> = content.as_bytes().into();
+    let (told, payload) = match is_secret {
+        true => (Json::from(pcore::REDACTED), Payload::Secret(bytes)),
+        false => (Json::from(sha256(&bytes)), Payload::File(bytes)),
+    };
+    let upload = Upload {
+        source: "content",
+        destination: &destination,
+        payload,
+        shown: json!({"sha256": told, "to": &*destination}),
+    };
+    upload.run(host, &place, targets, &options)
+}
+
+struct Upload<'a> {
+    source: &'a str,
+    destination: &'a str,
+    payload: Payload,
+    shown: Json,
+}
+
+/// What is put in place.
+enum Payload {
+    File(Arc<[u8]>),
+    /// A file that does not lie on the server's disk for nodes to fetch.
+    Secret(Arc<[u8]>),
+    Tree(Vec<TreeItem>),
+}
+
+impl Upload<'_> {
+    fn run(
+        self,
+        host: &PlanHost<'_>,
+        place: &Place,
+        targets: Vec<Target>,
+        options: &Options,
+    ) -> Eval {
+        let (source, destination) = (self.source, self.destination);
+        let is_secret = matches!(self.payload, Payload::Secret(_));
+        let (content, is_directory) = match &self.payload {
+            Payload::File(bytes) | Payload::Secret(bytes) => (STANDARD.encode(bytes), false),
+            Payload::Tree(_) => (String::new(), true),
+        };
+        let mut params = Map::new();
+        params.insert("path".to_owned(), json!(destination));
+        params.insert("content".to_owned(), Json::from(content));
+        if is_secret {
+            params.insert("mode".to_owned(), json!(SECRET_FILE_MODE));
+        }
+        if is_directory {
+            params.insert("directory".to_owned(), json!(true));
+        }
+        let action = Action {
+            name: "upload",
+            function: "upload_file",
+            object: source,
+            native: Some(self.payload.native(source, destination)),
+            task: "bolt_shim::upload",
+            params,
+            sensitive: is_secret
+                .then(|| "content".to_owned())
+                .into_iter()
+                .collect(),
+            shown: self.shown,
+            convert: &|target, value| uploaded(target, source, destination, value),
+        };
+        action.run(host, place, targets, options)
+    }
+}
+
+impl Payload {
+    fn native(self, source: &str, destination: &str) -> Native {
+        let (name, destination) = (source.to_owned(), destination.to_owned());
+        match self {
+            Self::File(bytes) => {
+                let file = Content { name, bytes };
+                Native::Upload { file, destination }
+            }
+            Self::Secret(bytes) => {
+                let file = Content { name, bytes };
+                Native::Secret { file, destination }
+            }
+            Self::Tree(items) => Native::UploadTree {
+                name,
+                items,
+                destination,
+            },
+        }
+    }
+}
+
+/// Where it goes and what it may be called is the job engine's to check.
+/// Where downloads go is below the directory of the plan job.
+fn check_destination(destination: &str) -> Eval<()> {
+    let path = destination.trim();
+    let msg = match () {
+        () if path.is_empty() => "Destination cannot be an empty string".to_owned(),
+        () if path.starts_with('/') => {
+            format!("Destination must be a relative path, received absolute path {path}")
+        }
+        () if path.split('/').any(|part| matches!(part, "." | "..")) => {
+            format!("Destination must not include path traversal, received {path}")
+        }
+        () => return Ok(()),
+    };
+    Err(failure::invalid(msg))
+}
+
+fn download_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    let (source, destination, place) = (call.text(0), call.text(1), call.place());
+    check_destination(&destination)?;
+    let targets = targets::of(host, &place, call.get(2))?;
+    let options = Options::of(host, &call, 3)?;
+    let action = Action {
+        name: "download",
+        function: "download_file",
+        object: &source,
+        native: Some(Native::Download {
+            source: source.to_string(),
+            destination: destination.to_string(),
+        }),
+        task: "bolt_shim::download",
+        params: Map::from_iter([("path".to_owned(), json!(&*source))]),
+        sensitive: Vec::new(),
+        shown: json!({"from": &*source, "to": &*destination}),
+        convert: &|target, value| downloaded(target, &source, value),
+    };
+    action.run(host, &place, targets, &options)
+}
+
+/// Bolt's words for what came from a node.
+fn downloaded(target: &Target, source: &str, mut value: Json) -> Json {
+    let path = value["path"].as_str().map(std::path::Path::new);
+    let Some(directory) = path.and_then(std::path::Path::parent) else {
+        return value;
+    };
+    let (host, directory) = (target.safe_name(), directory.display());
+    value["_output"] = json!(format!("Downloaded '{host}:{source}' to '{directory}'"));
+    value
+}
+
+/// Bolt's words for what was put in place.
+fn uploaded(target: &Target, source: &str, destination: &str, value: Json) -> Json {
+    if value.get("_error").is_some() || value.is_null() {
+        return value;
+    }
+    let host = target.safe_name();
+    json!({"_output": format!("Uploaded '{source}' to '{host}:{destination}'")})
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    let digest: [u8; 32] = Sha256::digest(bytes).into();
+    environments::Sha256::from(digest).to_string()
+}

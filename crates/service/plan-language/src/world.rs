@@ -1,0 +1,56 @@
+//! What plans reach. Main types: [`World`], [`Nodes`].
+//!
+//! The rule that must hold: what is here is only asked from within a step.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use environments::{Blobs, Code};
+use evaluator::{Parsed, SharedBytes};
+use serde_json::Value as Json;
+
+/// What all plans of a server have in common. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct World {
+    pub code: Arc<dyn Code>,
+    /// The files that plans have read, under their hashes.
+    pub blobs: Blobs,
+    pub nodes: Arc<dyn Nodes>,
+    /// Files of code, parsed once for all plans.
+    pub parsed: Arc<Parsed>,
+    /// Memory for the values of all plans together.
+    pub shared_bytes: Arc<SharedBytes>,
+    /// Files of data, parsed once for all plans.
+    pub data: Arc<lookup::Cache>,
+    /// The `hiera.yaml` of the global layer, whether it exists or not; `None` for no such layer.
+    pub hiera_config: Option<PathBuf>,
+}
+
+/// The user whose plan asks about nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanOwner {
+    /// Login, as it was when the plan was started.
+    pub login: String,
+    /// Id of the user.
+    pub id: String,
+}
+
+/// Those who know nodes. An answer is given with the rights that the plan's owner has at that
+/// moment.
+#[async_trait]
+pub trait Nodes: std::fmt::Debug + Send + Sync {
+    /// The rows of a query to PuppetDB: a text is PQL, a list the AST.
+    async fn query(&self, owner: &PlanOwner, query: &Json) -> Result<Vec<Json>, NodesError>;
+
+    /// The nodes of a node group, by its name or its id.
+    async fn group(&self, owner: &PlanOwner, group: &str) -> Result<Vec<String>, NodesError>;
+
+    /// Whether each node can be reached now, in the order asked.
+    async fn available(&self, certnames: &[String]) -> Vec<bool>;
+}
+
+/// Why there is no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct NodesError(pub String);

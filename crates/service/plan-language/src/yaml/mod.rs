@@ -1,0 +1,122 @@
+//! Plans in YAML. Main type: [`YamlProgram`]; [`find`] reads one, `run` carries it out.
+//!
+//! The rule that must hold: what `deploy` refuses to read is never begun. Of a key that is written twice the
+//! last counts, as in Bolt, and the plan is told so.
+
+mod run;
+mod text;
+
+use environments::{PlanProblem, YamlParameter, YamlPlan, YamlStep};
+use evaluator::{CodeFile, Eval, Evaluator, Host as _, Level, Owner, Place, Unwind};
+use pcore::{Type, Value};
+use psych::Node;
+
+pub(crate) use self::run::run;
+use crate::failure;
+use crate::host::PlanHost;
+
+/// A plan in YAML that can be run.
+pub(crate) struct YamlProgram {
+    pub(crate) name: String,
+    pub(crate) file: String,
+    pub(crate) parameters: Vec<Parameter>,
+    steps: Vec<YamlStep>,
+    result: Option<Node>,
+}
+
+/// A parameter of a plan.
+pub(crate) struct Parameter {
+    pub(crate) name: String,
+    pub(crate) ty: Type,
+    pub(crate) default: Option<Node>,
+}
+
+/// The plan of a name, if it is one in YAML.
+pub(crate) fn find(
+    host: &PlanHost<'_>,
+    evaluator: &mut Evaluator<'_>,
+    name: &str,
+) -> Eval<Option<YamlProgram>> {
+    let (module, rest) = name.split_once("::").unwrap_or((name, "init"));
+    let path = format!("plans/{}.yaml", rest.replace("::", "/"));
+    let file = host.code().read(Owner::Module(module), &path);
+    match file {
+        Ok(Some(file)) => read(host, evaluator, (name, &file)).map(Some),
+        Ok(None) => Ok(None),
+        Err(error) => Err(failure::plain("bolt/invalid-plan", error.to_string())),
+    }
+}
+
+fn read(
+    host: &PlanHost<'_>,
+    evaluator: &mut Evaluator<'_>,
+    (name, file): (&str, &CodeFile),
+) -> Eval<YamlProgram> {
+    let text = std::str::from_utf8(&file.bytes);
+    let text = text.map_err(|error| {
+        let at = error.valid_up_to();
+        refuse(file, &format!("it is not UTF-8 (at byte {at})"))
+    })?;
+    let plan = YamlPlan::read(text).map_err(|problems| refuse(file, &told(&problems)))?;
+    for twice in &plan.warnings {
+        let place = Place {
+            file: Some(file.path.clone()),
+            line: twice.line,
+            column: twice.column,
+        };
+        let psych::Warning {
+            key, first_line, ..
+        } = twice;
+        let what = format!("the key `{key}` stands in line {first_line} too; the last one counts");
+        host.log(Level::Warning, &what, &place);
+    }
+    let parameters = plan.parameters.into_iter();
+    let parameters = parameters.map(|it| parameter(evaluator, file, it));
+    Ok(YamlProgram {
+        name: name.to_owned(),
+        file: file.path.to_string(),
+        parameters: parameters.collect::<Eval<_>>()?,
+        steps: plan.steps,
+        result: plan.result,
+    })
+}
+
+fn parameter(
+    evaluator: &mut Evaluator<'_>,
+    file: &CodeFile,
+    parameter: YamlParameter,
+) -> Eval<Parameter> {
+    let ty = match parameter.kind.as_ref() {
+        None => Type::any(),
+        Some(node) => {
+            let text = node.as_str().unwrap_or_default();
+            evaluator.parse_type(text, &[]).map_err(|_| {
+                let problem = PlanProblem {
+                    message: format!("`{text}` is no type"),
+                    line: node.line,
+                    column: node.column,
+                };
+                refuse(file, &told(&[problem]))
+            })?
+        }
+    };
+    Ok(Parameter {
+        name: parameter.name,
+        ty,
+        default: parameter.default,
+    })
+}
+
+/// All mistakes, each with its place.
+fn told(problems: &[PlanProblem]) -> String {
+    let told = problems.iter().map(ToString::to_string);
+    told.collect::<Vec<_>>().join("; ")
+}
+
+/// The file is no plan.
+#[cold]
+fn refuse(file: &CodeFile, what: &str) -> Box<Unwind> {
+    let msg = format!("the plan cannot be read: {what} (file: {})", file.path);
+    let details = [("file", Value::Str(file.path.clone()))];
+    failure::bolt("bolt/invalid-plan", &msg, details.into_iter().collect())
+}

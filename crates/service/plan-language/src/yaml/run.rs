@@ -1,0 +1,184 @@
+//! Carrying out a YAML plan. Main function: [`run`].
+//!
+//! Each step is the call of a plan function. The rule that must hold: an error has the line of its step.
+
+use environments::{YamlAction, YamlStep};
+use evaluator::{BUDGET_EXHAUSTED, Eval, EvalError, Evaluator, Place, Scope, Unwind};
+use pcore::{Hash, Type, Value};
+use psych::Node;
+
+use super::YamlProgram;
+use super::text::{data, evaluate};
+use crate::failure;
+use crate::host::PlanHost;
+
+/// The keys of steps that are options of functions.
+const OPTIONS: &[(&str, &str)] = &[
+    ("batch", "_batch"),
+    ("catch_errors", "_catch_errors"),
+    ("concurrency", "_concurrency"),
+    ("env_vars", "_env_vars"),
+    ("max_failures", "_max_failures"),
+    ("noop", "_noop"),
+    ("pause_between_batches", "_pause_between_batches"),
+    ("run_as", "_run_as"),
+];
+
+/// Runs a plan with arguments by name.
+pub(crate) fn run(
+    host: &PlanHost<'_>,
+    evaluator: &mut Evaluator<'_>,
+    plan: &YamlProgram,
+    arguments: &Hash,
+) -> Eval {
+    let scope = Scope::default();
+    bind(plan, arguments, &scope)?;
+    for step in &plan.steps {
+        let outer = host.step_place.replace(Some(place(plan, &step.node)));
+        let value = carry_out(step, evaluator, &scope, &plan.file)
+            .map_err(|unwind| placed(unwind, plan, &step.node));
+        host.step_place.replace(outer);
+        let value = value?;
+        if let Some(name) = &step.name {
+            scope.define(name, value);
+        }
+    }
+    match &plan.result {
+        None => Ok(Value::Undef),
+        Some(node) => evaluated(evaluator, &scope, &plan.file, node)
+            .map_err(|unwind| placed(unwind, plan, node)),
+    }
+}
+
+fn bind(plan: &YamlProgram, arguments: &Hash, scope: &Scope) -> Eval<()> {
+    let wrong = |what: String| EvalError::raw(format!("{}: {what}", plan.name));
+    for name in arguments.keys() {
+        if !plan
+            .parameters
+            .iter()
+            .any(|it| name.as_str() == Some(&it.name))
+        {
+            return Err(wrong(format!("has no parameter named '{name}'")).into());
+        }
+    }
+    for parameter in &plan.parameters {
+        let name = &parameter.name;
+        let given = arguments.get_str(name).filter(|value| !value.is_undef());
+        let value = match (given, &parameter.default) {
+            (Some(value), _) => value.clone(),
+            (None, Some(default)) => data(default),
+            (None, None) if parameter.ty.is_instance(&Value::Undef) => Value::Undef,
+            (None, None) => {
+                return Err(wrong(format!("expects a value for parameter '{name}'")).into());
+            }
+        };
+        if !parameter.ty.is_instance(&value) {
+            let subject = format!("parameter '{name}'");
+            let given = Type::infer_detailed(&value);
+            let mismatch = pcore::describe_mismatch(&subject, &parameter.ty, &given);
+            return Err(wrong(mismatch).into());
+        }
+        scope.define(name, value);
+    }
+    Ok(())
+}
+
+fn carry_out(step: &YamlStep, evaluator: &mut Evaluator<'_>, scope: &Scope, file: &str) -> Eval {
+    let object = evaluated(evaluator, scope, file, &step.object)?;
+    let function = match step.action {
+        YamlAction::Eval => return Ok(object),
+        YamlAction::Message => return evaluator.call_function("out::message", vec![object], None),
+        YamlAction::Verbose => return evaluator.call_function("out::verbose", vec![object], None),
+        YamlAction::Command => "run_command",
+        YamlAction::Task => "run_task",
+        YamlAction::Script => "run_script",
+        YamlAction::Plan => "run_plan",
+        YamlAction::Upload => "upload_file",
+        YamlAction::Download => "download_file",
+        YamlAction::Resources => "apply_prep",
+    };
+    let arguments = arguments(step, evaluator, scope, file, object)?;
+    evaluator.call_function(function, arguments, None)
+}
+
+fn arguments(
+    step: &YamlStep,
+    evaluator: &mut Evaluator<'_>,
+    scope: &Scope,
+    file: &str,
+    object: Value,
+) -> Eval<Vec<Value>> {
+    let mut get = |key: &str| {
+        let node = step.node.get(key);
+        node.map(|node| evaluated(evaluator, scope, file, node))
+            .transpose()
+    };
+    let mut options = match get("parameters")? {
+        Some(Value::Hash(parameters)) => Hash::clone(&parameters),
+        _ => Hash::new(),
+    };
+    for key in ["arguments", "pwsh_params"] {
+        if let Some(value) = get(key)? {
+            options.insert(key, value);
+        }
+    }
+    for (key, option) in OPTIONS {
+        if let Some(value) = get(key)? {
+            options.insert(*option, value);
+        }
+    }
+    let mut arguments = vec![object];
+    arguments.extend(get("destination")?);
+    arguments.extend(get("targets")?);
+    if let Some(node) = &step.description {
+        options.insert("_description", text(node));
+    }
+    arguments.push(Value::hash(options));
+    Ok(arguments)
+}
+
+/// The value of a node. As in Bolt, a mistake in its code is an error that can be caught.
+fn evaluated(evaluator: &mut Evaluator<'_>, scope: &Scope, file: &str, node: &Node) -> Eval {
+    evaluate(evaluator, scope, file, node).map_err(|unwind| match unwind.as_ref() {
+        Unwind::Error(error) if error.payload.is_none() && error.code != BUDGET_EXHAUSTED => {
+            let mut details = Hash::new();
+            details.insert("file", file);
+            details.insert("line", Value::Int(node.line.into()));
+            let msg = match error.hints.is_empty() {
+                true => error.message.clone(),
+                false => format!("{} ({})", error.message, error.hints.join("; ")),
+            };
+            failure::bolt("bolt/evaluation-error", &msg, details)
+        }
+        _ => unwind,
+    })
+}
+
+fn text(node: &Node) -> Value {
+    Value::from(data(node).to_string())
+}
+
+/// The error with the line of the step, if it has no place of its own.
+fn placed(mut unwind: Box<Unwind>, plan: &YamlProgram, node: &Node) -> Box<Unwind> {
+    if let Unwind::Error(error) = unwind.as_mut() {
+        let known = error.place.as_ref().is_some_and(|place| place.line > 0);
+        // A text is a program of its own, which begins where the text does.
+        if !known
+            || error
+                .place
+                .as_ref()
+                .is_some_and(|it| it.file.as_deref() == Some(&plan.file))
+        {
+            error.place = Some(place(plan, node));
+        }
+    }
+    unwind
+}
+
+fn place(plan: &YamlProgram, node: &Node) -> Place {
+    Place {
+        file: Some(plan.file.as_str().into()),
+        line: node.line,
+        column: 0,
+    }
+}

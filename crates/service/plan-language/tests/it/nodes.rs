@@ -1,0 +1,301 @@
+//! Nodes in memory, behind the real job engine. They do what they are asked as [`answer`] and [`program`]
+//! say, each transaction once. The node `old` has tasks alone.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use async_trait::async_trait;
+use base64::Engine as _;
+use environments::{Blobs, Code};
+use fabric::{BrokerLink, BrokerPort, Fabric, SendError};
+use jobs::{Jobs, JobsConfig};
+use pcp::{Certname, Message, MessageId, PcpUri};
+use pki::seal::SealKey;
+use pxp::action::{self, ActionResult};
+use pxp::{Body, Capabilities, Request, Response, RpcError};
+use serde_json::{Value, json};
+use store::Store;
+use tokio::sync::watch;
+
+use crate::shell;
+
+#[derive(Clone)]
+pub(crate) struct Nodes(Arc<Inner>);
+
+struct Inner {
+    port: Mutex<Option<Arc<BrokerPort>>>,
+    /// What ran where, once for each transaction.
+    ran: Mutex<HashMap<String, String>>,
+    /// What they were asked beside tasks, and with which parameters.
+    asked: Mutex<Vec<(String, Value)>>,
+    /// Tasks whose name ends in `hold` wait for it.
+    go: watch::Sender<bool>,
+    /// Tasks whose name ends in `moody` fail as long as it is true.
+    is_broken: watch::Sender<bool>,
+    /// Nothing of what they are asked stands in what they answer.
+    is_silent: AtomicBool,
+    /// The modules whose tasks really run.
+    shell: OnceLock<PathBuf>,
+}
+
+struct Link(Nodes);
+
+impl Nodes {
+    fn attach(fabric: &Fabric, names: &[&str]) -> Self {
+        let nodes = Self(Arc::new(Inner {
+            port: Mutex::default(),
+            ran: Mutex::default(),
+            asked: Mutex::default(),
+            go: watch::Sender::new(false),
+            is_broken: watch::Sender::new(true),
+            is_silent: AtomicBool::new(false),
+            shell: OnceLock::new(),
+        }));
+        let broker = "pcp://broker.example.com/server".parse().unwrap();
+        let port = Arc::new(fabric.attach(broker, Arc::new(Link(nodes.clone()))));
+        *nodes.0.port.lock().unwrap() = Some(Arc::clone(&port));
+        for name in names {
+            let capabilities = Capabilities {
+                version: "1".to_owned(),
+                live_output: false,
+                acknowledged_results: false,
+                cancel: false,
+                facts: false,
+                extended_requests: false,
+                file_servers: false,
+                spool_id: None,
+            };
+            port.connected(name.parse().unwrap(), Some(Arc::new(capabilities)));
+        }
+        nodes
+    }
+
+    pub(crate) fn let_go(&self) {
+        self.0.go.send_replace(true);
+    }
+
+    pub(crate) fn be_silent(&self) {
+        self.0.is_silent.store(true, Ordering::Relaxed);
+    }
+
+    /// From here on they really run commands, and the tasks of these modules.
+    pub(crate) fn run_in_shell(&self, modules: &Path) {
+        self.0.shell.set(modules.to_owned()).unwrap();
+    }
+
+    pub(crate) fn repair(&self) {
+        self.0.is_broken.send_replace(false);
+    }
+
+    /// `NODE TASK` of all that ran, sorted.
+    pub(crate) fn ran(&self) -> Vec<String> {
+        let mut ran: Vec<String> = self.0.ran.lock().unwrap().values().cloned().collect();
+        ran.sort();
+        ran
+    }
+
+    /// The parameters of all that was asked for by this name, `MODULE ACTION`.
+    pub(crate) fn asked(&self, what: &str) -> Vec<Value> {
+        let asked = self.0.asked.lock().unwrap();
+        let of_name = asked.iter().filter(|(name, _)| name == what);
+        of_name.map(|(_, params)| params.clone()).collect()
+    }
+
+    async fn run(self, certname: Certname, request: Request) {
+        let transaction_id = request.transaction_id;
+        let params: Value = serde_json::from_str(request.params.get()).unwrap();
+        let what = format!("{} {}", request.module, request.action);
+        let is_task = request.module == "task" && request.action == "run";
+        if certname.as_str() == "old" && !is_task {
+            let description = match request.action.as_str() {
+                "run" | "download" => format!("unknown module: {}", request.module),
+                other => format!("unknown action '{other}' for module '{}'", request.module),
+            };
+            let error = RpcError {
+                transaction_id,
+                id: MessageId::random(),
+                description,
+            };
+            return self.say(&certname, Body::Error(error)).await;
+        }
+        self.0
+            .asked
+            .lock()
+            .unwrap()
+            .push((what.clone(), params.clone()));
+        let task = match is_task {
+            true => params["task"].as_str().unwrap().to_owned(),
+            false => what.clone(),
+        };
+        let first = {
+            let mut ran = self.0.ran.lock().unwrap();
+            let before = ran.insert(transaction_id.to_string(), format!("{certname} {task}"));
+            before.is_none()
+        };
+        let id = transaction_id.clone();
+        self.say(&certname, Body::ProvisionalResponse { transaction_id: id })
+            .await;
+        assert!(first, "{certname} was asked twice for {task}");
+        if task.ends_with("hold") {
+            let mut go = self.0.go.subscribe();
+            go.wait_for(|go| *go).await.unwrap();
+        }
+        let is_broken = *self.0.is_broken.borrow();
+        let mut result = match (self.0.shell.get(), is_task) {
+            (Some(modules), _) => shell::run(modules, &what, &params),
+            (None, true) => answer(&certname, &task, &params["input"], is_broken),
+            (None, false) => program(&what, &params),
+        };
+        if self.0.is_silent.load(Ordering::Relaxed) {
+            let nothing = json!({"stdout": "", "stderr": "", "exit_code": 0});
+            result.stdout = is_task.then(|| nothing.to_string());
+        }
+        let results = action::encode(&result);
+        let response = Response {
+            transaction_id,
+            results,
+        };
+        self.say(&certname, Body::NonBlockingResponse(response))
+            .await;
+    }
+
+    async fn say(&self, certname: &Certname, body: Body) {
+        let port = self.0.port.lock().unwrap().clone().unwrap();
+        let message = body.into_message(port.engine_address().clone(), PcpUri::agent(certname));
+        port.to_engine(certname.clone(), message).await;
+    }
+}
+
+#[async_trait]
+impl BrokerLink for Link {
+    async fn deliver(&self, message: Message) -> Result<(), SendError> {
+        let target = message.target.as_ref().unwrap().common_name().to_owned();
+        let body = Body::decode(&message.message_type, message.data.as_deref());
+        if let Body::NonBlockingRequest(request) = body.unwrap() {
+            tokio::spawn(self.0.clone().run(target.parse().unwrap(), request));
+        }
+        Ok(())
+    }
+
+    fn holds(&self, _: &Certname) -> bool {
+        false
+    }
+}
+
+/// What comes of what agents do by their own modules: what they were asked, as output.
+fn program(what: &str, params: &Value) -> ActionResult {
+    // Of what another user runs, all that was asked is said.
+    let bare = match params["run_as"].is_null() {
+        true => &params["run"]["command"],
+        false => &Value::Null,
+    };
+    let lines = [&params["command"], &params["env"]["_TUTTI_LINE"], bare];
+    let command = lines.into_iter().find_map(Value::as_str);
+    let code = command.and_then(|it| it.strip_prefix("exit "));
+    let path = params["path"].as_str();
+    if what == "file collect" && path == Some("/gone") {
+        let error =
+            json!({"kind": "tutti/download-error", "msg": "cannot read /gone", "details": {}});
+        return ActionResult {
+            exitcode: 1,
+            stdout: Some(json!({"_error": error}).to_string()),
+            ..ActionResult::default()
+        };
+    }
+    let stdout = match (what, command) {
+        ("file collect", _) => collected(path.unwrap()).to_string(),
+        ("file download", _) => "downloaded".to_owned(),
+        ("file place", _) => "{}".to_owned(),
+        (_, Some(command)) => format!("{command}\n"),
+        _ => params.to_string(),
+    };
+    ActionResult {
+        exitcode: code.map_or(0, number),
+        stdout: Some(stdout),
+        ..ActionResult::default()
+    }
+}
+
+/// Of `3; rest` the 3.
+fn number(text: &str) -> i64 {
+    let digits = text.split(';').next().unwrap();
+    digits.parse().unwrap()
+}
+
+/// Every path has its own name as content; `/hostile` is what no node should say.
+fn collected(path: &str) -> Value {
+    let content = base64::engine::general_purpose::STANDARD.encode(path);
+    let item = |path: &str| json!({"path": path, "content": content});
+    match path {
+        "/hostile" => json!({"is_directory": true, "items": [item("../../escaped")]}),
+        "/etc/app/" => json!({"is_directory": true, "items": [{"path": "d"}, item("d/f")]}),
+        _ => json!({"is_directory": false, "items": [item("")]}),
+    }
+}
+
+/// What a node makes of a task.
+fn answer(certname: &Certname, task: &str, input: &Value, is_broken: bool) -> ActionResult {
+    let own = |key: &str| !key.starts_with('_');
+    let own: serde_json::Map<String, Value> = input
+        .as_object()
+        .unwrap()
+        .iter()
+        .filter(|(key, _)| own(key))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    let (exitcode, told) = match task {
+        "m::fails" => (
+            1,
+            json!({"_error": {"kind": "m/broken", "msg": "it broke", "details": {}}}),
+        ),
+        "m::moody" if is_broken => (1, json!({"_error": {"kind": "m/moody", "msg": "not now"}})),
+        "m::secret" => (0, json!({"_sensitive": {"password": "hunter2"}})),
+        "m::takes" => (0, json!({"bytes": own["it"].to_string().len()})),
+        "m::half" if certname.as_str() == "b" => (2, json!({"was": "b"})),
+        "bolt_shim::command" => {
+            let command = input["command"].as_str().unwrap();
+            let code = command
+                .strip_prefix("exit ")
+                .map_or(0, |it| it.parse().unwrap());
+            (
+                0,
+                json!({"stdout": format!("{command}\n"), "stderr": "", "exit_code": code}),
+            )
+        }
+        "bolt_shim::script" => (
+            0,
+            json!({"stdout": input["content"], "stderr": "", "exit_code": 0}),
+        ),
+        "bolt_shim::upload" => (0, json!({"path": input["path"]})),
+        "bolt_shim::download" => (0, collected(input["path"].as_str().unwrap())),
+        _ => (0, json!({"node": certname, "input": own})),
+    };
+    ActionResult {
+        exitcode,
+        stdout: Some(told.to_string()),
+        ..ActionResult::default()
+    }
+}
+
+/// A job engine over these nodes.
+pub(crate) async fn engine(
+    directory: &Path,
+    store: &Store,
+    code: Arc<dyn Code>,
+    blobs: Blobs,
+    names: &[&str],
+) -> (Jobs, Nodes) {
+    let server: Certname = "tutti.example.com".parse().unwrap();
+    let (fabric, inbox) = Fabric::new(PcpUri::server(&server));
+    let seal = SealKey::open_or_create(&directory.join("seal")).unwrap();
+    let config = JobsConfig {
+        prune_after: None,
+        downloads: Some(directory.join("downloads")),
+        ..JobsConfig::default()
+    };
+    let nodes = Nodes::attach(&fabric, names);
+    let jobs = Jobs::start(config, store.clone(), fabric, inbox, code, blobs, seal);
+    (Box::pin(jobs).await.unwrap(), nodes)
+}

@@ -1,0 +1,373 @@
+//! What every test owns: code, a store, nodes, a job engine and a plan engine that can be started again.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use environments::{Blobs, EnvironmentDir};
+use evaluator::defaults::SHARED_BYTES_MAX;
+use evaluator::{Parsed, SharedBytes};
+use jobs::{Jobs, SystemClock};
+use pki::seal::SealKey;
+use plan_language::{NodesError, PlanOwner, PuppetPlans};
+use plans::{Launch, OverJobs, Plans, PlansConfig, Preview};
+use serde_json::{Value, json};
+use store::{Store, StoreConfig};
+
+use crate::nodes::{Nodes, engine};
+
+/// Nothing here takes a second by itself; a busy machine makes it long.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+pub(crate) struct World {
+    pub(crate) nodes: Nodes,
+    pub(crate) store: Store,
+    directory: tempfile::TempDir,
+    jobs: Jobs,
+    code: Arc<EnvironmentDir>,
+    blobs: Blobs,
+    seal: Arc<SealKey>,
+    names: Arc<[String]>,
+    shared_bytes: Arc<SharedBytes>,
+    /// Plans take the defaults of their questions.
+    pub(crate) is_unattended: bool,
+    plans: Option<Plans>,
+}
+
+/// The tasks of module `m`, which nodes answer by their names.
+const TASKS: &[&str] = &["echo", "fails", "moody", "hold", "half", "secret", "takes"];
+
+impl World {
+    /// With these files in `environments/production/modules`, on the nodes `a`, `b`, `c` and `old`.
+    pub(crate) async fn new(files: &[(&str, &str)]) -> Self {
+        Self::with_nodes(files, &["a", "b", "c", "old"]).await
+    }
+
+    /// Where all plans together may make so many bytes.
+    pub(crate) async fn with_shared_bytes(files: &[(&str, &str)], bytes: u64) -> Self {
+        let mut world = Self::new(files).await;
+        world.stop().await;
+        world.shared_bytes = Arc::new(SharedBytes::new(bytes));
+        world.start().await;
+        world
+    }
+
+    /// On these nodes.
+    pub(crate) async fn with_nodes(files: &[(&str, &str)], names: &[&str]) -> Self {
+        Box::pin(Self::made(files, names)).await
+    }
+
+    /// On nodes that really run commands and the tasks among these files.
+    pub(crate) async fn with_shell(files: &[(&str, &str)], names: &[&str]) -> Self {
+        let world = Box::pin(Self::made(files, names)).await;
+        world.nodes.run_in_shell(&world.module_file(""));
+        world
+    }
+
+    async fn made(files: &[(&str, &str)], names: &[&str]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let modules = directory
+            .path()
+            .join("code/environments/production/modules");
+        for task in TASKS {
+            write(&modules.join(format!("m/tasks/{task}.sh")), "#!/bin/sh\n");
+        }
+        for (path, content) in files {
+            write(&modules.join(path), content);
+        }
+        let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../modules");
+        let code = EnvironmentDir::new(directory.path().join("code")).with_modules(shipped);
+        let code = Arc::new(code);
+        let blobs = Blobs::open(directory.path().join("blobs")).unwrap();
+        let config = StoreConfig::sqlite(directory.path().join("tutti.db"));
+        let store = Store::open(&config).await.unwrap();
+        let (jobs, nodes) =
+            engine(directory.path(), &store, code.clone(), blobs.clone(), names).await;
+        let seal = SealKey::open_or_create(&directory.path().join("seal")).unwrap();
+        let mut world = Self {
+            nodes,
+            store,
+            directory,
+            jobs,
+            code,
+            blobs,
+            seal: Arc::new(seal),
+            names: names.iter().map(|&name| name.to_owned()).collect(),
+            shared_bytes: Arc::new(SharedBytes::new(SHARED_BYTES_MAX)),
+            is_unattended: false,
+            plans: None,
+        };
+        world.start().await;
+        world
+    }
+
+    pub(crate) async fn start(&mut self) {
+        let programs = PuppetPlans::new(plan_language::World {
+            code: self.code.clone(),
+            blobs: self.blobs.clone(),
+            nodes: Arc::new(Known(Arc::clone(&self.names))),
+            parsed: Parsed::new(),
+            shared_bytes: Arc::clone(&self.shared_bytes),
+            data: Arc::default(),
+            hiera_config: Some(self.directory.path().join("global/hiera.yaml")),
+        });
+        let config = PlansConfig {
+            workers: 2,
+            long_sleep: Duration::from_millis(10),
+            tick: Duration::from_millis(10),
+            ..PlansConfig::default()
+        };
+        let effects = OverJobs::new(self.jobs.clone(), self.store.clone());
+        let plans = Plans::start(
+            config,
+            self.store.clone(),
+            Arc::new(effects),
+            Arc::new(programs),
+            Arc::clone(&self.seal),
+            Arc::new(SystemClock),
+        );
+        self.plans = Some(plans.await.unwrap());
+    }
+
+    pub(crate) async fn stop(&mut self) {
+        self.plans.take().unwrap().shutdown().await;
+    }
+
+    /// Bytes that plans have of what all have together.
+    pub(crate) fn shared_bytes(&self) -> u64 {
+        self.shared_bytes.taken()
+    }
+
+    pub(crate) fn plans(&self) -> &Plans {
+        self.plans.as_ref().unwrap()
+    }
+
+    /// Where a file beside the code is.
+    pub(crate) fn file(&self, path: &str) -> PathBuf {
+        self.directory.path().join(path)
+    }
+
+    /// Where a file of a module is.
+    pub(crate) fn module_file(&self, path: &str) -> PathBuf {
+        let modules = "code/environments/production/modules";
+        self.directory.path().join(modules).join(path)
+    }
+
+    /// Where files of nodes are kept.
+    pub(crate) fn downloads(&self) -> PathBuf {
+        self.directory.path().join("downloads")
+    }
+
+    /// Files of the server with this text in them: the database, what is kept of code.
+    pub(crate) fn files_with(&self, text: &str) -> Vec<PathBuf> {
+        files_with(self.directory.path(), text)
+    }
+
+    pub(crate) async fn launch(&self, plan: &str, params: Value) -> i64 {
+        self.begin(plan, params, None).await
+    }
+
+    /// The plan is only looked at.
+    pub(crate) async fn look(&self, plan: &str, params: Value, preview: Preview) -> i64 {
+        self.begin(plan, params, Some(preview)).await
+    }
+
+    /// The same with parameters that are secret.
+    pub(crate) async fn launch_sealed(&self, plan: &str, params: Value, sensitive: &[&str]) -> i64 {
+        let launch = Launch {
+            plan: plan.to_owned(),
+            environment: "production".to_owned(),
+            params: params.as_object().unwrap().clone(),
+            sensitive: sensitive.iter().map(|&name| name.to_owned()).collect(),
+            owner: "admin".to_owned(),
+            owner_id: "id-of-admin".to_owned(),
+            ..Launch::default()
+        };
+        self.plans().run(&launch).await.unwrap()
+    }
+
+    /// What the jobs of all plans show of what was asked.
+    pub(crate) async fn job_options(&self) -> Vec<Value> {
+        let filter = store::JobFilter::default();
+        let (jobs, _) = self
+            .store
+            .jobs(&filter, store::Page::default())
+            .await
+            .unwrap();
+        let options = jobs
+            .iter()
+            .map(|job| serde_json::from_str(&job.options).unwrap());
+        options.collect()
+    }
+
+    /// The states of all runs of all jobs.
+    pub(crate) async fn states_of_runs(&self) -> Vec<String> {
+        let (filter, page) = (store::JobFilter::default(), store::Page::default());
+        let (jobs, _) = self.store.jobs(&filter, page).await.unwrap();
+        let mut states = Vec::new();
+        for job in jobs {
+            let runs = self.store.runs_after(job.number, "", 1_000).await.unwrap();
+            states.extend(runs.into_iter().map(|run| run.state));
+        }
+        states
+    }
+
+    async fn begin(&self, plan: &str, params: Value, preview: Option<Preview>) -> i64 {
+        self.begin_as(ADMIN_ID, plan, params, preview).await
+    }
+
+    /// The plan of the user with this id.
+    pub(crate) async fn begin_as(
+        &self,
+        owner_id: &str,
+        plan: &str,
+        params: Value,
+        preview: Option<Preview>,
+    ) -> i64 {
+        let launch = Launch {
+            preview,
+            node_groups: ["some".to_owned()].into(),
+            is_unattended: self.is_unattended,
+            plan: plan.to_owned(),
+            environment: "production".to_owned(),
+            params: params.as_object().unwrap().clone(),
+            owner: "admin".to_owned(),
+            owner_id: owner_id.to_owned(),
+            ..Launch::default()
+        };
+        self.plans().run(&launch).await.unwrap()
+    }
+
+    /// Its state and result, when it is over.
+    pub(crate) async fn over(&self, plan: i64) -> (String, Value) {
+        let row = self
+            .until("the plan is over", async || {
+                let row = self.store.plan_job(plan).await.unwrap().unwrap();
+                row.finished_ms.is_some().then_some(row)
+            })
+            .await;
+        let result = row.result.unwrap_or_else(|| "null".to_owned());
+        (row.state, serde_json::from_str(&result).unwrap())
+    }
+
+    pub(crate) async fn run(&self, plan: &str, params: Value) -> (String, Value) {
+        self.over(self.launch(plan, params).await).await
+    }
+
+    /// What the plan's events say, of one kind.
+    pub(crate) async fn told(&self, plan: i64, kind: &str) -> Vec<String> {
+        let events = self.store.plan_events(plan, 0, 1_000).await.unwrap();
+        let events = events.into_iter().filter(|event| event.kind == kind);
+        events.map(|event| event.message).collect()
+    }
+
+    /// What the plan's events of one kind have for programs.
+    pub(crate) async fn details(&self, plan: i64, kind: &str) -> Vec<Value> {
+        let events = self.store.plan_events(plan, 0, 1_000).await.unwrap();
+        let events = events.into_iter().filter(|event| event.kind == kind);
+        let details = events.map(|event| serde_json::from_str(&event.details).unwrap());
+        details.collect()
+    }
+
+    /// Waits for something that is looked at whenever others have had their turn.
+    pub(crate) async fn until<T>(&self, what: &str, ready: impl AsyncFn() -> Option<T>) -> T {
+        let wait = async {
+            loop {
+                if let Some(found) = ready().await {
+                    return found;
+                }
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        let found = tokio::time::timeout(PATIENCE, wait).await;
+        found.unwrap_or_else(|_| panic!("waited in vain until {what}"))
+    }
+}
+
+fn files_with(directory: &Path, text: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let found = paths.flat_map(|path| match path.is_dir() {
+        true => files_with(&path, text),
+        false => {
+            let bytes = std::fs::read(&path).unwrap();
+            let has = bytes.windows(text.len()).any(|it| it == text.as_bytes());
+            has.then_some(path).into_iter().collect()
+        }
+    });
+    found.collect()
+}
+
+/// Runs one plan, `m::p` with this body; gives its state and result.
+pub(crate) async fn body(text: &str) -> (String, Value) {
+    let plan = format!("plan m::p() {{\n{text}\n}}");
+    let world = World::new(&[("m/plans/p.pp", &plan)]).await;
+    world.run("m::p", json!({})).await
+}
+
+/// The same for one that succeeds.
+#[track_caller]
+pub(crate) fn value(ended: (String, Value)) -> Value {
+    assert_eq!(ended.0, "success", "{:#}", ended.1);
+    ended.1
+}
+
+/// The same for one that fails: the kind and the message.
+#[track_caller]
+pub(crate) fn failure(ended: (String, Value)) -> (String, String) {
+    assert_eq!(ended.0, "failure", "{:#}", ended.1);
+    let text = |key: &str| ended.1[key].as_str().unwrap_or_default().to_owned();
+    (text("kind"), text("msg"))
+}
+
+pub(crate) fn write(path: &Path, content: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, content).unwrap();
+}
+
+/// The user who may see all nodes.
+const ADMIN_ID: &str = "id-of-admin";
+
+/// As a server does that asks for the owner's rights.
+fn check(owner: &PlanOwner) -> Result<(), NodesError> {
+    match owner.id == ADMIN_ID {
+        true => Ok(()),
+        false => Err(NodesError(format!("{} lacks a permission", owner.login))),
+    }
+}
+
+/// The nodes, but for `old`, which no query finds; `b` and `c` are in a group.
+#[derive(Debug)]
+struct Known(Arc<[String]>);
+
+#[async_trait]
+impl plan_language::Nodes for Known {
+    async fn query(&self, owner: &PlanOwner, query: &Value) -> Result<Vec<Value>, NodesError> {
+        check(owner)?;
+        let text = query.to_string();
+        if text.contains("wrong") {
+            return Err(NodesError(
+                "PuppetDB says that the query is wrong".to_owned(),
+            ));
+        }
+        if text.contains("inventory") {
+            return Ok(vec![json!({"certname": "a", "facts": {"os": "Debian"}})]);
+        }
+        let certname = |name: &String| json!({"certname": name});
+        let names = self.0.iter().filter(|name| *name != "old");
+        Ok(names.map(certname).collect())
+    }
+
+    async fn group(&self, owner: &PlanOwner, group: &str) -> Result<Vec<String>, NodesError> {
+        check(owner)?;
+        match group {
+            "some" => Ok(vec!["b".to_owned(), "c".to_owned()]),
+            other => Err(NodesError(format!("there is no node group {other}"))),
+        }
+    }
+
+    async fn available(&self, certnames: &[String]) -> Vec<bool> {
+        certnames.iter().map(|name| name != "gone").collect()
+    }
+}

@@ -1,4 +1,4 @@
-//! Commands of developers: `cargo xtask test|bench|soak|oracles|layers|deny`. Main type: [`Command`].
+//! Commands of developers: `cargo xtask test|bench|soak|oracles|layers|words|deny`. Main type: [`Command`].
 //!
 //! The rule: nothing here is needed by a user of Tutti, and everything that the checks need beyond
 //! a Rust toolchain is installed (or named) by [`packages`].
@@ -16,6 +16,7 @@ mod puppet8;
 mod run;
 mod soak;
 mod suite;
+mod words;
 
 use std::process::ExitCode;
 
@@ -35,6 +36,8 @@ enum Command {
     Oracles,
     /// Check that crates use only the areas that their own may use
     Layers,
+    /// Check names and prose of the sources and documents
+    Words(words::Options),
     /// Check licences, bans, sources and, where that is possible, advisories of the dependencies
     Deny,
 }
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
         Command::Soak(options) => soak::run(&options),
         Command::Oracles => suite::oracles(),
         Command::Layers => layers::run(),
+        Command::Words(options) => words::run(&options),
         Command::Deny => deny::run(),
     };
     match outcome {

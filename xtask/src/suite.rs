@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use crate::{bench, deny, layers, packages, puppet8, run};
+use crate::{bench, deny, layers, packages, puppet8, run, words};
 
 /// Power cuts for each of the four workloads of `--full`: 104 in all. A cut under SQLite, the code store or the spool
 /// costs about a second, one under PostgreSQL about nine on a busy machine (its recovery and its start), so all together
@@ -33,6 +33,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if !options.tests_only {
         run::visible(&mut run::cargo(&["fmt", "--all", "--check"]))?;
         layers::run()?;
+        words::run(&words::Options::default())?;
         deny::run()?;
         let clippy = [
             "clippy",

@@ -56,10 +56,13 @@ pub(crate) fn missing<'a>(lines: &[Line<'a>]) -> Vec<String> {
 
 /// The sources of a crate, wherever its directory is; empty where there is no such crate.
 pub(crate) fn sources_of(root: &Path, package: &str) -> String {
-    let mut areas = ["crates", "bin", "tests", ""].iter();
+    let areas = fs::read_dir(root.join("crates")).unwrap();
+    let mut areas = areas
+        .map(|area| area.unwrap().path())
+        .chain(["bin", "tests", ""].map(|area| root.join(area)));
     let mut left: Vec<PathBuf> = areas
         .find_map(|area| {
-            let directory = root.join(area).join(package);
+            let directory = area.join(package);
             directory.join("Cargo.toml").is_file().then_some(directory)
         })
         .into_iter()

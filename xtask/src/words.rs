@@ -1,0 +1,226 @@
+//! `cargo xtask words`: the rules of names and prose that a program can check. Main function:
+//! [`run`].
+//!
+//! The rule: each finding names its file and line. Crates in [`PENDING`] are counted but do not
+//! fail the check; a crate leaves that list for good when its words are plain.
+
+mod findings;
+mod rust_source;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result, bail};
+
+use self::findings::Findings;
+use self::rust_source::RustSource;
+use crate::run;
+
+/// Comment lines of 1,000 that may open with a question word. Model code bases have 1 to 9.
+const QUESTION_OPENINGS_PER_1000: usize = 15;
+
+/// Crates whose names and comments are still to be made plain.
+const PENDING: &[&str] = &[
+    "actions",
+    "admission",
+    "agent",
+    "api",
+    "api-types",
+    "audit",
+    "broker",
+    "classifier",
+    "cli",
+    "code-manager",
+    "decode-errors",
+    "docs",
+    "doctor",
+    "environments",
+    "error-causes",
+    "evaluator",
+    "external-directories",
+    "eyaml",
+    "fabric",
+    "file-access",
+    "hiera",
+    "hocon",
+    "https",
+    "inventory",
+    "jobs",
+    "lookup",
+    "optional-feature",
+    "pcore",
+    "pcp",
+    "pki",
+    "plan-language",
+    "plans",
+    "psych",
+    "puppet-api",
+    "puppetfile",
+    "pxp",
+    "rbac",
+    "ruby-regex",
+    "schedules",
+    "ssh",
+    "stdlib",
+    "store",
+    "suggest",
+    "syntax",
+    "telemetry",
+    "tutti",
+    "webhooks",
+    "ws",
+    "xtask",
+];
+
+/// Names that public types of several crates may share, because each reader of Rust or Puppet
+/// expects them there.
+const SHARED_TYPE_NAMES: &[&str] = &[
+    "Builder", "Config", "Error", "Handle", "Result", "Settings", "Value",
+];
+
+/// What to do with the findings.
+#[derive(Debug, Default, clap::Args)]
+pub(crate) struct Options {
+    /// Only this crate, whether pending or not; prints every finding
+    #[arg(long = "crate", value_name = "NAME")]
+    only: Option<String>,
+    /// Print for each crate the number of its findings
+    #[arg(long)]
+    figures: bool,
+}
+
+/// A directory with sources or documents that belong together.
+struct Part {
+    name: String,
+    files: Vec<PathBuf>,
+}
+
+/// Fails with the list of all findings outside the pending crates.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let mut binding = 0;
+    let mut types: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for part in parts()? {
+        if options.only.as_ref().is_some_and(|only| *only != part.name) {
+            continue;
+        }
+        let findings = examine(&part, &mut types)?;
+        if options.figures {
+            println!("{:24} {}", part.name, findings.figures());
+        }
+        let pending = PENDING.contains(&part.name.as_str());
+        if options.only.is_some() || !(pending || options.figures) {
+            binding += findings.print();
+        }
+    }
+    binding += print_shared(&types);
+    if binding > 0 {
+        bail!("{binding} findings; the rules are in CONTRIBUTING.md, \"Names and prose\"");
+    }
+    println!(
+        "words: plain, but for {} crates that are still to be done",
+        PENDING.len()
+    );
+    Ok(())
+}
+
+fn examine(part: &Part, types: &mut BTreeMap<String, BTreeSet<String>>) -> Result<Findings> {
+    let mut findings = Findings::default();
+    for file in &part.files {
+        let text = std::fs::read_to_string(file)
+            .with_context(|| format!("cannot read {}", file.display()))?;
+        let shown = file.strip_prefix(run::root()).unwrap_or(file);
+        if file.extension().is_some_and(|extension| extension == "md") {
+            findings.examine_prose(shown, &text);
+            continue;
+        }
+        let source = RustSource::read(&text);
+        findings.examine(shown, &source);
+        if !PENDING.contains(&part.name.as_str()) {
+            for name in source.public_types() {
+                types
+                    .entry(name.to_owned())
+                    .or_default()
+                    .insert(part.name.clone());
+            }
+        }
+    }
+    findings.limit_question_openings(QUESTION_OPENINGS_PER_1000);
+    Ok(findings)
+}
+
+/// Prints the public type names that stand in several crates; returns how many there are.
+fn print_shared(types: &BTreeMap<String, BTreeSet<String>>) -> usize {
+    let mut count = 0;
+    for (name, crates) in types {
+        if crates.len() > 1 && !SHARED_TYPE_NAMES.contains(&name.as_str()) {
+            let crates: Vec<_> = crates.iter().map(String::as_str).collect();
+            println!("{name}: a public type in {}", crates.join(", "));
+            count += 1;
+        }
+    }
+    count
+}
+
+/// Each crate's own sources without its tests, and the documents.
+fn parts() -> Result<Vec<Part>> {
+    let root = run::root();
+    let mut parts = Vec::new();
+    for area in [
+        "base", "language", "wire", "code", "node", "service", "faces",
+    ] {
+        for directory in entries(&root.join("crates").join(area))? {
+            parts.push(crate_part(&directory)?);
+        }
+    }
+    for directory in entries(&root.join("bin"))? {
+        parts.push(crate_part(&directory)?);
+    }
+    parts.push(crate_part(&root.join("xtask"))?);
+    let mut files: Vec<PathBuf> = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"]
+        .iter()
+        .map(|name| root.join(name))
+        .collect();
+    collect(&root.join("docs"), "md", &mut files)?;
+    parts.push(Part {
+        name: "docs".to_owned(),
+        files,
+    });
+    Ok(parts)
+}
+
+fn crate_part(directory: &Path) -> Result<Part> {
+    let name = directory
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let mut files = Vec::new();
+    collect(&directory.join("src"), "rs", &mut files)?;
+    Ok(Part { name, files })
+}
+
+/// The files below `directory` with this extension, less those of tests.
+fn collect(directory: &Path, extension: &str, files: &mut Vec<PathBuf>) -> Result<()> {
+    for path in entries(directory)? {
+        let name = path.file_name().unwrap_or_default();
+        if path.is_dir() {
+            if name != "tests" {
+                collect(&path, extension, files)?;
+            }
+        } else if path.extension().is_some_and(|own| own == extension) && name != "tests.rs" {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+fn entries(directory: &Path) -> Result<Vec<PathBuf>> {
+    let listed = std::fs::read_dir(directory)
+        .with_context(|| format!("cannot list {}", directory.display()))?;
+    let mut paths = Vec::new();
+    for entry in listed {
+        paths.push(entry?.path());
+    }
+    paths.sort();
+    Ok(paths)
+}

@@ -1,5 +1,6 @@
 //! Nodes without an agent: their connections, and jobs on them over a real sshd.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -7,7 +8,7 @@ use api_types::Route;
 use environments::Blobs;
 use fabric::Fabric;
 use http::StatusCode;
-use jobs::{Jobs, JobsConfig};
+use jobs::{Jobs, JobsConfig, LiveEvent};
 use pcp::PcpUri;
 use pki::seal::SealKey;
 use serde_json::{Value, json};
@@ -211,6 +212,9 @@ impl Site {
         std::fs::write(tasks.join("init.sh"), script).unwrap();
         let script = "#!/bin/sh\necho $$ > \"$PT_begun.new\"; mv \"$PT_begun.new\" \"$PT_begun\"; sleep 300 & sleep 300";
         std::fs::write(tasks.join("endless.sh"), script).unwrap();
+        let script =
+            "#!/bin/sh\necho b >> \"$PT_log\"\necho e >> \"$PT_log\"\n[ \"$SUDO_AS\" = works ]";
+        std::fs::write(tasks.join("logged.sh"), script).unwrap();
         let runner = runner(&world, &world.state.fabric, &world.state.connections);
         Self {
             world,
@@ -271,6 +275,64 @@ impl Site {
         let group = rustix::process::Pid::from_raw(leader.trim().parse().unwrap()).unwrap();
         (job, group)
     }
+
+    /// Ends the engine and the SSH runner, and starts others on the same database.
+    async fn restart(&self) -> (Jobs, SshRunner) {
+        let world = &self.world;
+        world.state.jobs.shutdown().await;
+        self.runner.shutdown().await;
+        let path = world.dir.path();
+        let seal = || SealKey::open_or_create(&path.join("seal")).unwrap();
+        let connections = Connections::open(world.store.clone(), seal())
+            .await
+            .unwrap();
+        let server = "tutti.example.com".parse().unwrap();
+        let (fabric, inbox) = Fabric::new(PcpUri::server(&server));
+        let runner = runner(world, &fabric, &connections);
+        let blobs = Blobs::open(path.join("blobs")).unwrap();
+        let code = Arc::clone(&world.state.code);
+        let config = JobsConfig::default();
+        let store = world.store.clone();
+        let jobs = Box::pin(Jobs::start(
+            config,
+            store,
+            fabric,
+            inbox,
+            code,
+            blobs,
+            seal(),
+        ));
+        (jobs.await.unwrap(), runner)
+    }
+
+    /// A rollout on four nodes, which are users of one host; a node in `failing` fails. Returns the job and the file
+    /// to which each run appends a line at its begin and at its end.
+    async fn rollout(&self, options: Value, failing: &[&str]) -> (String, PathBuf) {
+        let log = self.sshd.tmp().join("log");
+        let targets = ["n1", "n2", "n3", "n4"].map(|name| {
+            let user = if failing.contains(&name) {
+                "fails"
+            } else {
+                "works"
+            };
+            let password = testkit::peers::sshd::SUDO_PASSWORD;
+            self.target(&[name], json!({"run-as": user, "sudo-password": password}))
+        });
+        let mut body = json!({
+            "task": "over::logged", "params": {"log": log},
+            "scope": {"nodes": ["n1", "n2", "n3", "n4"]}, "targets": targets,
+        });
+        for (key, value) in options.as_object().unwrap() {
+            body[key] = value.clone();
+        }
+        (self.run(body).await, log)
+    }
+}
+
+/// The letters of a log, in their order: `b` for the begin of a run, `e` for its end.
+fn logged(log: &Path) -> String {
+    let text = std::fs::read_to_string(log).unwrap();
+    text.lines().collect()
 }
 
 fn runner(world: &World, fabric: &Fabric, connections: &Connections) -> SshRunner {
@@ -439,32 +501,7 @@ async fn a_run_over_ssh_whose_server_is_gone_meanwhile_ends_as_unknown() {
     let site = Site::new().await;
     site.store("bare").await;
     let (job, group) = site.endless().await;
-    let world = &site.world;
-    world.state.jobs.shutdown().await;
-    site.runner.shutdown().await;
-
-    let path = world.dir.path();
-    let seal = || SealKey::open_or_create(&path.join("seal")).unwrap();
-    let connections = Connections::open(world.store.clone(), seal())
-        .await
-        .unwrap();
-    let server = "tutti.example.com".parse().unwrap();
-    let (fabric, inbox) = Fabric::new(PcpUri::server(&server));
-    let again = runner(world, &fabric, &connections);
-    let blobs = Blobs::open(path.join("blobs")).unwrap();
-    let code = Arc::clone(&world.state.code);
-    let config = JobsConfig::default();
-    let store = world.store.clone();
-    let jobs = Box::pin(Jobs::start(
-        config,
-        store,
-        fabric,
-        inbox,
-        code,
-        blobs,
-        seal(),
-    ));
-    let jobs = jobs.await.unwrap();
+    let (jobs, again) = site.restart().await;
     let mut live = jobs.live(job.parse().unwrap()).await;
     while live.next().await.unwrap().is_some() {}
 
@@ -482,6 +519,80 @@ async fn a_run_over_ssh_whose_server_is_gone_meanwhile_ends_as_unknown() {
     rustix::process::kill_process_group(group, rustix::process::Signal::KILL).unwrap();
     jobs.shutdown().await;
     again.shutdown().await;
+}
+
+#[tokio::test]
+async fn batches_over_ssh_wait_for_the_one_before_and_for_their_pause() {
+    let site = Site::new().await;
+    let options = json!({"batch": [1, 3], "pause_between_batches": 1, "max_failures": 0});
+    let begun = Instant::now();
+    let (job, log) = site.rollout(options, &[]).await;
+    site.world.over(&job).await;
+    assert!(begun.elapsed() >= Duration::from_secs(1));
+    let nodes = site.nodes(&job).await;
+    let nodes = nodes.as_array().unwrap();
+    let batches: Vec<_> = nodes.iter().map(|node| &node["batch"]).collect();
+    assert_eq!(batches, [1, 2, 2, 2]);
+    for node in nodes {
+        assert_eq!(
+            (&node["state"], &node["transport"]),
+            (&json!("finished"), &json!("ssh")),
+            "{node}"
+        );
+    }
+    let logged = logged(&log);
+    assert!(logged.starts_with("be") && logged.len() == 8, "{logged}");
+    site.runner.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_failure_over_ssh_ends_a_rollout_before_its_next_batch() {
+    let site = Site::new().await;
+    let options = json!({"batch": 2, "max_failures": 0});
+    let (job, log) = site.rollout(options, &["n2"]).await;
+    site.world.over(&job).await;
+    let nodes = site.nodes(&job).await;
+    let nodes = nodes.as_array().unwrap();
+    let states: Vec<_> = nodes.iter().map(|node| &node["state"]).collect();
+    assert_eq!(states, ["finished", "failed", "skipped", "skipped"]);
+    assert_eq!(logged(&log).matches('b').count(), 2);
+    for node in &nodes[2..] {
+        let error = &node["result"]["_error"];
+        assert_eq!(error["kind"], "tutti/max-failures");
+        assert!(error["msg"].as_str().unwrap().contains("(n2)"), "{error}");
+    }
+    site.runner.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_rollout_over_ssh_goes_on_after_a_restart_in_its_pause() {
+    let site = Site::new().await;
+    let options = json!({"batch": 2, "pause_between_batches": 2});
+    let (job, log) = site.rollout(options, &[]).await;
+    let mut live = site.world.state.jobs.live(job.parse().unwrap()).await;
+    loop {
+        let event = live.next().await.unwrap().unwrap();
+        if matches!(&event, LiveEvent::Event(row) if row.kind == "batch_finished") {
+            break;
+        }
+    }
+    let (jobs, runner) = site.restart().await;
+    let first = logged(&log);
+    assert_eq!((first.len(), first.matches('e').count()), (4, 2), "{first}");
+    let mut live = jobs.live(job.parse().unwrap()).await;
+    while live.next().await.unwrap().is_some() {}
+    let nodes = site.nodes(&job).await;
+    for node in nodes.as_array().unwrap() {
+        // The targets of the job, with their secrets, outlive the restart.
+        assert_eq!(
+            (&node["state"], &node["transport"]),
+            (&json!("finished"), &json!("ssh")),
+            "{node}"
+        );
+    }
+    assert_eq!(logged(&log).matches('b').count(), 4, "each node ran once");
+    jobs.shutdown().await;
+    runner.shutdown().await;
 }
 
 #[tokio::test]

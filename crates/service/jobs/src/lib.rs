@@ -71,6 +71,7 @@ pub use request::{RunTaskError, TaskRequest};
 pub use resolve::{
     Classified, EnvironmentGraph, Nobody, PuppetRun, Resolve, ResolveError, RunReport,
 };
+pub use rollout::{BatchCount, Halt, Rollout, RolloutStep};
 pub use secrets::Secret;
 pub use selectors::{NodeSelectors, SelectorError};
 pub use state::{JobState, RunState};

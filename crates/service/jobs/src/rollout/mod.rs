@@ -16,7 +16,7 @@ use crate::state::RunState;
 
 /// The batches of one job.
 #[derive(Debug)]
-pub(crate) struct Rollout {
+pub struct Rollout {
     batches: Vec<Batch>,
     /// The place of the batch that was started last.
     current: usize,
@@ -47,7 +47,7 @@ enum Stage {
 
 /// A step of a rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RolloutStep {
+pub enum RolloutStep {
     /// The current batch has ended, and the next one waits until then.
     Pause { until: Instant },
     /// This batch begins, the first being 1. `after_pause`: the end of the one before was a step of its own.
@@ -60,27 +60,27 @@ pub(crate) enum RolloutStep {
 
 /// The failures that end a rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Halt {
-    pub(crate) failures: usize,
+pub struct Halt {
+    pub failures: usize,
     /// `None`: without a limit, every node of this batch failed.
-    pub(crate) allowed: Option<usize>,
+    pub allowed: Option<usize>,
     /// The batch in which it was too much.
-    pub(crate) batch: u32,
+    pub batch: u32,
 }
 
 /// Runs of a batch as they stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct BatchCount {
-    pub(crate) batch: u32,
-    pub(crate) nodes: usize,
-    pub(crate) failed: usize,
+pub struct BatchCount {
+    pub batch: u32,
+    pub nodes: usize,
+    pub failed: usize,
 }
 
 // === impl Rollout ===
 
 impl Rollout {
     /// Of a job on so many nodes that is made now.
-    pub(crate) fn new(options: &RolloutOptions, nodes: usize) -> Self {
+    pub fn new(options: &RolloutOptions, nodes: usize) -> Self {
         let sizes = match &options.batch {
             Some(sizes) => sizes.of(nodes),
             None => vec![nodes],
@@ -102,7 +102,7 @@ impl Rollout {
     }
 
     /// Goes on where a server before was: in this batch, or in the pause behind it, which has so much left.
-    pub(crate) fn resume(&mut self, batch: u32, pause_left: Option<Duration>, now: Instant) {
+    pub fn resume(&mut self, batch: u32, pause_left: Option<Duration>, now: Instant) {
         let last = self.batches.len().saturating_sub(1);
         self.current = place(batch).min(last);
         if let Some(left) = pause_left {
@@ -113,23 +113,23 @@ impl Rollout {
     }
 
     /// How many batches there are.
-    pub(crate) fn batches(&self) -> u32 {
+    pub fn batches(&self) -> u32 {
         number(self.batches.len())
     }
 
     /// The batch of each node, in the order of the nodes.
-    pub(crate) fn batch_of_each(&self) -> impl Iterator<Item = u32> {
+    pub fn batch_of_each(&self) -> impl Iterator<Item = u32> {
         let numbered = self.batches.iter().enumerate();
         numbered.flat_map(|(index, batch)| std::iter::repeat_n(number(index + 1), batch.size))
     }
 
     /// A run of this batch ended in `state`.
-    pub(crate) fn run_ended(&mut self, batch: u32, state: RunState) {
+    pub fn run_ended(&mut self, batch: u32, state: RunState) {
         self.ended(batch, state, 1);
     }
 
     /// So many runs of this batch had ended in `state` before.
-    pub(crate) fn ended(&mut self, batch: u32, state: RunState, count: usize) {
+    pub fn ended(&mut self, batch: u32, state: RunState, count: usize) {
         let failed = if is_failure(state) { count } else { 0 };
         self.failures += failed;
         if let Some(batch) = self.batches.get_mut(place(batch)) {
@@ -175,12 +175,12 @@ impl Rollout {
     }
 
     /// Nothing begins any more: the job was stopped.
-    pub(crate) fn close(&mut self) {
+    pub fn close(&mut self) {
         self.stage = Stage::Over;
     }
 
     /// The current batch.
-    pub(crate) fn current(&self) -> BatchCount {
+    pub fn current(&self) -> BatchCount {
         let batch = self.batches.get(self.current).copied().unwrap_or_default();
         BatchCount {
             batch: number(self.current + 1),
@@ -190,7 +190,7 @@ impl Rollout {
     }
 
     /// The next thing to do, to be asked after every change and when a pause is over; each is told once.
-    pub(crate) fn next_step(&mut self, now: Instant) -> Option<RolloutStep> {
+    pub fn next_step(&mut self, now: Instant) -> Option<RolloutStep> {
         match self.stage {
             Stage::Over => None,
             _ if self.is_exceeded() => Some(self.halt()),

@@ -3,8 +3,10 @@
 //!
 //! [`World`](world::World) is what survives: the journal and what was done. The rules under test: every
 //! effect is done once; whatever a plan had seen when it began an effect, it has seen in the end; and a
-//! plan whose steps do not race ends as if nothing had happened.
+//! plan whose steps do not race ends as if nothing had happened. Steps may be rollouts, whose batches, pauses
+//! and failure limits are decided by the engine's own [`Rollout`](jobs::Rollout).
 
 mod program;
+mod rollout;
 mod rules;
 mod world;

@@ -7,6 +7,7 @@ use jobs::TaskRequest;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use super::rollout::RolloutAct;
 use crate::effects::Order;
 use crate::program::{Branch, Ended, Fault};
 use crate::step::{BranchId, Outcome, StepRequest, Told, Work};
@@ -20,6 +21,8 @@ pub(super) enum Act {
     Job {
         fails: bool,
     },
+    /// A job in batches, with pauses and a limit of failures.
+    Rollout(RolloutAct),
     Sleep,
     Ask,
     /// On this machine.
@@ -46,6 +49,7 @@ pub(super) fn steady() -> impl Strategy<Value = Vec<Act>> {
         prop_oneof![
             4 => Just(Act::Job { fails: false }),
             1 => Just(Act::Job { fails: true }),
+            3 => rollout(),
             1 => Just(Act::Tell),
             1 => Just(Act::Sleep),
             1 => Just(Act::Ask),
@@ -62,6 +66,7 @@ pub(super) fn wild() -> impl Strategy<Value = Vec<Act>> {
         prop_oneof![
             3 => Just(Act::Job { fails: false }),
             1 => Just(Act::Job { fails: true }),
+            2 => rollout(),
             2 => Just(Act::Draw),
             1 => Just(Act::Tell),
             1 => Just(Act::Sleep),
@@ -69,6 +74,21 @@ pub(super) fn wild() -> impl Strategy<Value = Vec<Act>> {
         ],
         true,
     )
+}
+
+/// Rollouts of some nodes, of which some fail.
+fn rollout() -> impl Strategy<Value = Act> {
+    let fails = prop::collection::vec(prop::bool::weighted(0.3), 1..7);
+    let batch = prop::option::weighted(0.8, prop::collection::vec(1..4_u8, 1..3));
+    let limit = prop::option::of(0..4_u8);
+    (fails, batch, any::<bool>(), limit).prop_map(|(fails, batch, pauses, max_failures)| {
+        Act::Rollout(RolloutAct {
+            fails,
+            batch,
+            pauses,
+            max_failures,
+        })
+    })
 }
 
 fn acts(
@@ -142,6 +162,10 @@ impl Run<'_, '_> {
                     ..TaskRequest::default()
                 };
                 self.step("task", Work::Run(Box::new(Order::Task(request))))
+            }
+            Act::Rollout(rollout) => {
+                let order = Order::Task(rollout.request());
+                self.step("task", Work::Run(Box::new(order)))
             }
             Act::Beside(acts) => {
                 let branch = self.spawn(acts)?;

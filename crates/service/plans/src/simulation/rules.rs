@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::program::{Act, steady, wild};
+use super::rollout::RolloutAct;
 use super::world::World;
 
 /// How a run goes: what happens, by numbers; every so many of them the server dies.
@@ -98,5 +99,52 @@ proptest! {
     fn whatever_races_what_was_seen_stays_seen(acts in wild(), luck in luck()) {
         check(&run(&acts, &luck, false))?;
         check(&run(&acts, &luck, true))?;
+    }
+}
+
+/// Two rollouts beside each other, one of which ends by its limit.
+fn rollouts() -> Vec<Act> {
+    let rollout = |fails: &[bool], max_failures| {
+        Act::Rollout(RolloutAct {
+            fails: fails.to_vec(),
+            batch: Some(vec![1, 2]),
+            pauses: true,
+            max_failures,
+        })
+    };
+    let halted = rollout(&[false, true, false, true, false, false], Some(1));
+    let complete = rollout(&[false, true, false, false], None);
+    vec![
+        Act::Parallel(vec![vec![halted], vec![complete.clone()]]),
+        Act::IfOk(vec![Act::Tell], vec![complete]),
+    ]
+}
+
+#[test]
+fn rollouts_survive_a_crash_at_every_point() {
+    for chance in 0..50_usize {
+        let chances = |step: usize| {
+            let mixed = (chance + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            mixed.rotate_left(u32::try_from(step * 7 % 64).unwrap()) >> 8
+        };
+        let mut calm = World::new(&rollouts());
+        let mut points = 0;
+        while calm.step(chances(points)) {
+            points += 1;
+        }
+        assert!(points > 20, "{points}");
+        for crash in 0..points {
+            let mut mortal = World::new(&rollouts());
+            let mut step = 0;
+            while mortal.step(chances(step)) {
+                if step == crash && mortal.result.is_none() {
+                    mortal.crash();
+                }
+                step += 1;
+                assert!(step < 10_000, "it does not end");
+            }
+            check(&mortal).unwrap();
+            assert_eq!(mortal.result, calm.result);
+        }
     }
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use store::{JobNumber, NewPlanStep, PlanChange, PlanStepKey};
 
 use super::program::{self, Act, Transcript};
+use super::rollout::SimulatedRollout;
 use crate::core::{Batch, Recorded, Start};
 use crate::effects::{Deed, Order};
 use crate::machine::{Machine, Pace};
@@ -19,8 +20,7 @@ pub(super) struct World {
     program: Arc<Vec<Act>>,
     journal: BTreeMap<PlanStepKey, Row>,
     pub(super) events: usize,
-    /// Whose step each job is.
-    jobs: Vec<(StepId, bool)>,
+    jobs: Vec<SimulatedJob>,
     pub(super) executed: HashMap<StepId, usize>,
     /// What the plan had seen when it asked for each of its effects.
     pub(super) seen_at: Vec<Vec<String>>,
@@ -33,6 +33,19 @@ pub(super) struct World {
     /// What is under way in memory.
     waits: Vec<(StepId, Wait)>,
     now_ms: i64,
+}
+
+/// A job, and the step that made it.
+struct SimulatedJob {
+    step: StepId,
+    course: Course,
+}
+
+/// The way that a job takes.
+enum Course {
+    /// It ends at once, well if this is true.
+    Plain(bool),
+    Rollout(Box<SimulatedRollout>),
 }
 
 #[derive(Clone)]
@@ -90,6 +103,11 @@ impl World {
         self.machine = machine(&self.program, &self.seen, journal);
         self.flight = None;
         self.waits.clear();
+        for job in &mut self.jobs {
+            if let Course::Rollout(rollout) = &mut job.course {
+                rollout.crash(self.now_ms);
+            }
+        }
     }
 
     /// Something happens, chosen by `chance`. `false`: the plan is over.
@@ -108,9 +126,21 @@ impl World {
         let choice = chance % (waits + commit);
         match choice.checked_sub(commit) {
             None => self.commit(),
-            Some(wait) => self.arrive(wait),
+            Some(wait) => self.happen(wait, chance / (waits + commit)),
         }
         true
+    }
+
+    /// The next thing that is waited for here: a part of a rollout, or the outcome.
+    fn happen(&mut self, wait: usize, chance: usize) {
+        if let (_, Wait::Job(job)) = self.waits[wait]
+            && let Course::Rollout(rollout) = &mut self.jobs[job].course
+            && rollout.outcome().is_none()
+        {
+            rollout.step(chance, &mut self.now_ms);
+        } else {
+            self.arrive(wait);
+        }
     }
 
     fn commit(&mut self) {
@@ -143,7 +173,12 @@ impl World {
                     panic!("only tasks here");
                 };
                 let job = self.jobs.len();
-                self.jobs.push((id.clone(), task.task == "works"));
+                let rollout =
+                    SimulatedRollout::new(&task).map(|job| Course::Rollout(Box::new(job)));
+                self.jobs.push(SimulatedJob {
+                    step: id.clone(),
+                    course: rollout.unwrap_or(Course::Plain(task.task == "works")),
+                });
                 *self.executed.entry(id.clone()).or_default() += 1;
                 let row = Row {
                     step: *step,
@@ -168,14 +203,9 @@ impl World {
         let (id, wait) = self.waits.swap_remove(index);
         let outcome = match wait {
             Wait::Job(job) => {
-                let (of, works) = &self.jobs[job];
-                assert_eq!(*of, id);
-                let value = json!({"job": job_name(of)});
-                if *works {
-                    Outcome::ok(value)
-                } else {
-                    Outcome::failed(value)
-                }
+                let job = &self.jobs[job];
+                assert_eq!(job.step, id);
+                job.outcome()
             }
             Wait::Until(until_ms) => {
                 self.now_ms = self.now_ms.max(until_ms);
@@ -236,14 +266,8 @@ impl World {
                 let Start::Await(number) = start else {
                     continue;
                 };
-                let (of, works) = &self.jobs[usize::try_from(number.get()).unwrap() - 1];
-                let value = json!({"job": job_name(of)});
-                let outcome = if *works {
-                    Outcome::ok(value)
-                } else {
-                    Outcome::failed(value)
-                };
-                machine.arrived(&id, outcome);
+                let job = &self.jobs[usize::try_from(number.get()).unwrap() - 1];
+                machine.arrived(&id, job.outcome());
             }
             if batch.end.is_some() {
                 end = batch.end;
@@ -252,6 +276,22 @@ impl World {
         }
         let seen = seen.lock().unwrap().clone();
         (end, seen)
+    }
+}
+
+impl SimulatedJob {
+    /// Its outcome in the end, which is the same in every interleaving.
+    fn outcome(&self) -> Outcome {
+        let works = match &self.course {
+            Course::Rollout(rollout) => return rollout.expected(),
+            Course::Plain(works) => *works,
+        };
+        let value = json!({"job": format!("of {}", self.step)});
+        if works {
+            Outcome::ok(value)
+        } else {
+            Outcome::failed(value)
+        }
     }
 }
 
@@ -291,11 +331,6 @@ fn machine(program: &Arc<Vec<Act>>, seen: &Transcript, journal: Vec<Recorded>) -
     let seen: Arc<Mutex<Vec<String>>> = seen;
     let run = move |branch: &mut Branch<'_>| program::run(&acts, branch, &seen);
     Machine::new(Arc::new(run), journal)
-}
-
-/// The same job in every interleaving.
-fn job_name(id: &StepId) -> String {
-    format!("of {id}")
 }
 
 fn key(id: &StepId) -> PlanStepKey {

@@ -1,0 +1,280 @@
+//! Jobs in batches: [`RolloutAct`] in a program, [`SimulatedRollout`] in the world.
+//!
+//! The batches, pauses and limits are decided by the engine's [`Rollout`], which a crash loses and which is made
+//! again from what is stored. Invariants: a run starts once, only when every run of the batches before has ended
+//! and the pause is over; a crash makes no pause longer; and the states of the runs are the same whatever happens
+//! in which order.
+
+use std::time::Duration;
+
+use api_types::rollout::RolloutOptions;
+use jobs::{Rollout, RolloutStep, RunState, TaskRequest};
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use crate::step::Outcome;
+
+/// The name of the task that rollouts run.
+const TASK: &str = "rollout";
+
+/// The length of every pause, in seconds.
+const PAUSE_SECONDS: u8 = 7;
+
+/// A step of a program that is a rollout.
+#[derive(Clone, Debug)]
+pub(super) struct RolloutAct {
+    /// For each node, true if it fails.
+    pub(super) fails: Vec<bool>,
+    pub(super) batch: Option<Vec<u8>>,
+    pub(super) pauses: bool,
+    pub(super) max_failures: Option<u8>,
+}
+
+/// A job of such a step.
+pub(super) struct SimulatedRollout {
+    options: RolloutOptions,
+    fails: Vec<bool>,
+    stored: StoredRollout,
+    /// Lost in a crash.
+    rollout: Rollout,
+    /// True once the rollout went no further; lost in a crash.
+    halted: bool,
+    /// The instant of millisecond 0.
+    epoch: Instant,
+    /// The earliest begin of the current batch, as far as its pause matters.
+    not_before_ms: i64,
+}
+
+/// What the database has of the job.
+struct StoredRollout {
+    states: Vec<RunState>,
+    batch_of: Vec<u32>,
+    /// The batch that has begun.
+    batch: u32,
+    next_batch_ms: Option<i64>,
+}
+
+/// Something that can happen next to a job.
+enum Happening {
+    /// The engine asks its rollout what follows.
+    Advance,
+    /// All runs of the batch that has begun start.
+    Start,
+    /// This run ends.
+    End(usize),
+    /// This run is skipped, since the rollout went no further.
+    Skip(usize),
+}
+
+impl RolloutAct {
+    pub(super) fn request(&self) -> TaskRequest {
+        let mut options = json!({});
+        if let Some(sizes) = &self.batch {
+            options["batch"] = json!(sizes);
+            if self.pauses {
+                options["pause_between_batches"] = PAUSE_SECONDS.into();
+            }
+        }
+        if let Some(limit) = self.max_failures {
+            options["max_failures"] = limit.into();
+        }
+        let mut params = serde_json::Map::new();
+        params.insert("fails".to_owned(), json!(self.fails));
+        TaskRequest {
+            task: TASK.to_owned(),
+            params,
+            rollout: serde_json::from_value(options).unwrap(),
+            ..TaskRequest::default()
+        }
+    }
+}
+
+impl SimulatedRollout {
+    /// The job of this request; `None` if it is no rollout.
+    pub(super) fn new(task: &TaskRequest) -> Option<Self> {
+        if task.task != TASK {
+            return None;
+        }
+        let fails: Vec<bool> = serde_json::from_value(task.params["fails"].clone()).unwrap();
+        let rollout = Rollout::new(&task.rollout, fails.len());
+        let stored = StoredRollout {
+            states: vec![RunState::Ready; fails.len()],
+            batch_of: rollout.batch_of_each().collect(),
+            batch: 1,
+            next_batch_ms: None,
+        };
+        Some(Self {
+            options: task.rollout.clone(),
+            fails,
+            stored,
+            rollout,
+            halted: false,
+            epoch: Instant::now(),
+            not_before_ms: 0,
+        })
+    }
+
+    /// The engine is lost, and made again from the database.
+    pub(super) fn crash(&mut self, now_ms: i64) {
+        let stored = &self.stored;
+        self.rollout = Rollout::new(&self.options, self.fails.len());
+        for (state, batch) in stored.states.iter().zip(&stored.batch_of) {
+            if state.is_terminal() {
+                self.rollout.ended(*batch, *state, 1);
+            }
+        }
+        let left = stored
+            .next_batch_ms
+            .map(|until| milliseconds(until - now_ms));
+        self.rollout
+            .resume(stored.batch, left, self.instant(now_ms));
+        self.halted = false;
+    }
+
+    /// Something happens to the job, chosen by `chance`; it may take time.
+    pub(super) fn step(&mut self, chance: usize, now_ms: &mut i64) {
+        let mut possible = self.possible();
+        let choice = chance % possible.len();
+        match possible.swap_remove(choice) {
+            Happening::Advance => self.advance(now_ms),
+            Happening::Start => self.start(*now_ms),
+            Happening::End(run) => {
+                let state = if self.fails[run] {
+                    RunState::Failed
+                } else {
+                    RunState::Finished
+                };
+                self.end(run, state);
+            }
+            Happening::Skip(run) => self.end(run, RunState::Skipped),
+        }
+    }
+
+    /// The outcome of the job, once it is over.
+    pub(super) fn outcome(&self) -> Option<Outcome> {
+        let states = &self.stored.states;
+        if !states.iter().all(|state| state.is_terminal()) {
+            return None;
+        }
+        assert_eq!(
+            *states,
+            self.expected_states(),
+            "{:?} of {:?}",
+            self.options,
+            self.fails
+        );
+        Some(self.expected())
+    }
+
+    /// The outcome that the job has in the end, by a model that knows no time.
+    pub(super) fn expected(&self) -> Outcome {
+        let states = self.expected_states();
+        let names: Vec<_> = states.iter().map(|state| state.as_str()).collect();
+        let value: Value = json!({ "states": names });
+        if names.iter().all(|name| *name == "finished") {
+            Outcome::ok(value)
+        } else {
+            Outcome::failed(value)
+        }
+    }
+
+    fn expected_states(&self) -> Vec<RunState> {
+        let nodes = self.fails.len();
+        let sizes = self.options.batch.as_ref();
+        let sizes = sizes.map_or_else(|| vec![nodes], |sizes| sizes.of(nodes));
+        let (mut states, mut failures, mut halted) = (Vec::new(), 0, false);
+        for size in sizes {
+            let of_batch = &self.fails[states.len()..][..size];
+            if halted {
+                states.extend(of_batch.iter().map(|_| RunState::Skipped));
+                continue;
+            }
+            let failed = of_batch.iter().filter(|fails| **fails).count();
+            failures += failed;
+            states.extend(of_batch.iter().map(|fails| {
+                if *fails {
+                    RunState::Failed
+                } else {
+                    RunState::Finished
+                }
+            }));
+            halted = match self.options.max_failures {
+                Some(limit) => failures > limit.of(nodes),
+                None => failed == size,
+            };
+        }
+        states
+    }
+
+    fn possible(&self) -> Vec<Happening> {
+        let mut possible = vec![Happening::Advance];
+        let mut starts = false;
+        for (run, state) in self.stored.states.iter().enumerate() {
+            match state {
+                RunState::Running => possible.push(Happening::End(run)),
+                RunState::Ready if self.halted => possible.push(Happening::Skip(run)),
+                RunState::Ready => starts |= self.stored.batch_of[run] == self.stored.batch,
+                _ => {}
+            }
+        }
+        // Between two batches nothing of the next one may start.
+        if starts && self.stored.next_batch_ms.is_none() {
+            possible.push(Happening::Start);
+        }
+        possible
+    }
+
+    fn advance(&mut self, now_ms: &mut i64) {
+        if let Some(until_ms) = self.stored.next_batch_ms {
+            *now_ms = until_ms.max(*now_ms);
+        }
+        let now = self.instant(*now_ms);
+        let step = self.rollout.next_step(now);
+        match step {
+            Some(RolloutStep::Pause { until }) => {
+                let pause_ms = i64::try_from(until.duration_since(now).as_millis()).unwrap();
+                assert_eq!(pause_ms, i64::from(PAUSE_SECONDS) * 1_000);
+                self.not_before_ms = *now_ms + pause_ms;
+                self.stored.next_batch_ms = Some(self.not_before_ms);
+            }
+            Some(RolloutStep::Begin { batch, .. }) => {
+                assert_eq!(batch, self.stored.batch + 1);
+                self.stored.batch = batch;
+                self.stored.next_batch_ms = None;
+            }
+            Some(RolloutStep::Halt(_)) => self.halted = true,
+            Some(RolloutStep::Finish) => {}
+            None => {
+                let paused = self.stored.next_batch_ms.is_some();
+                assert!(!paused, "a crash made the pause longer");
+            }
+        }
+    }
+
+    fn start(&mut self, now_ms: i64) {
+        assert!(now_ms >= self.not_before_ms, "the pause is not over");
+        let current = self.stored.batch;
+        let mut runs = self.stored.states.iter_mut().zip(&self.stored.batch_of);
+        for (state, batch) in &mut runs {
+            if *batch < current {
+                assert!(state.is_terminal(), "the batch before has not ended");
+            } else if *batch == current {
+                assert_eq!(*state, RunState::Ready, "a run starts twice");
+                *state = RunState::Running;
+            }
+        }
+    }
+
+    fn end(&mut self, run: usize, state: RunState) {
+        self.stored.states[run] = state;
+        self.rollout.run_ended(self.stored.batch_of[run], state);
+    }
+
+    fn instant(&self, now_ms: i64) -> Instant {
+        self.epoch + milliseconds(now_ms)
+    }
+}
+
+fn milliseconds(count: i64) -> Duration {
+    Duration::from_millis(u64::try_from(count).unwrap_or(0))
+}

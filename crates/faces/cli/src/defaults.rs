@@ -104,3 +104,6 @@ pub(crate) const COMPLETION_CACHE_AGE: Duration = Duration::from_secs(10);
 pub(crate) const COMPLETION_CACHE_BYTES: u64 = 256 << 10;
 /// Lists on the disk: those of ten seconds of typing, 8 MiB at most.
 pub(crate) const COMPLETION_CACHE_FILES: usize = 32;
+
+/// Functions of modules that `plan show` names: one screen.
+pub(crate) const REPLACED_FUNCTIONS_SHOWN: usize = 20;

@@ -100,8 +100,8 @@ pub use plan_jobs::{
 pub use plan_noop::PlanNoop;
 pub use plans::{
     EnvironmentPlanRunCommand, PlanAnswerCommand, PlanCode, PlanDetail, PlanFinishCommand,
-    PlanList, PlanName, PlanParam, PlanParamKind, PlanResumeCommand, PlanResumed, PlanRunCommand,
-    PlanStartCommand, PlanStatus, StopPlanCommand,
+    PlanFunctionReplaced, PlanList, PlanName, PlanParam, PlanParamKind, PlanResumeCommand,
+    PlanResumed, PlanRunCommand, PlanStartCommand, PlanStatus, StopPlanCommand,
 };
 pub use puppetdb::PuppetDbQuery;
 pub use root::{Link, NamedLink, Root};

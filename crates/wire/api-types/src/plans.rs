@@ -280,6 +280,21 @@ pub struct PlanDetail {
     /// Whether the user may run it.
     #[serde(default)]
     pub permitted: bool,
+    /// Functions in Ruby of the environment's modules that plans do not call: the built-in ones of the same names are
+    /// called instead.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaced_functions: Vec<PlanFunctionReplaced>,
+}
+
+/// A function in Ruby of a module, in whose place plans call a built-in one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PlanFunctionReplaced {
+    /// `merge`, `stdlib::ensure`.
+    pub name: String,
+    /// The module that has it.
+    pub module: String,
+    /// Its file, relative to the module.
+    pub file: String,
 }
 
 impl PlanRunCommand {

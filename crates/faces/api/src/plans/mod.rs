@@ -12,7 +12,7 @@ pub(crate) mod running;
 pub(crate) mod steps;
 
 use ::jobs::{PlanJobError, REDACTED};
-use api_types::plans::{PlanDetail, PlanList, PlanListItem, check_plan_name};
+use api_types::plans::{PlanDetail, PlanFunctionReplaced, PlanList, PlanListItem, check_plan_name};
 use api_types::tasks::TasksQuery;
 use api_types::{ApiError, Object, kinds};
 use axum::Json;
@@ -58,14 +58,22 @@ pub(crate) async fn show(
     let query = TasksQuery::read(given)?;
     let name = plan_name("plan", &format!("{module}::{plan}"))?;
     let asked = name.clone();
-    let (environment, plan) =
-        code::read(&api, &query.environment, move |code| code.plan(&asked)).await?;
+    let (environment, (plan, replaced)) = code::read(&api, &query.environment, move |code| {
+        Ok((code.plan(&asked)?, environments::replaced_functions(code)?))
+    })
+    .await?;
+    let replaced = replaced.into_iter().map(|function| PlanFunctionReplaced {
+        name: function.name,
+        module: function.module,
+        file: function.path,
+    });
     Ok(Json(PlanDetail {
         id: address(&base, &name),
         permitted: may_run(&api, &caller, &name, &environment.name),
         name: name.to_string(),
         environment,
         metadata: metadata(&plan.metadata),
+        replaced_functions: replaced.collect(),
     }))
 }
 

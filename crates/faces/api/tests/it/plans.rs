@@ -450,6 +450,26 @@ async fn plans_are_shown_to_all_and_permitted_to_those_who_may_run_them() {
 }
 
 #[tokio::test]
+async fn a_plan_names_the_functions_in_ruby_that_it_does_not_get() {
+    let world = World::new().await;
+    let path = format!("{V1}/plans/test/rollout");
+    assert_eq!(world.ok(&path).await.get("replaced_functions"), None);
+    let functions = world
+        .dir
+        .path()
+        .join("code/environments/production/modules/test/lib/puppet/functions");
+    std::fs::create_dir_all(&functions).unwrap();
+    for name in ["merge", "own"] {
+        let source = "Puppet::Functions.create_function(:f) do\n  def f\n    1\n  end\nend\n";
+        std::fs::write(functions.join(format!("{name}.rb")), source).unwrap();
+    }
+    let detail = world.ok(&path).await;
+    let expected =
+        json!([{"name": "merge", "module": "test", "file": "lib/puppet/functions/merge.rb"}]);
+    assert_eq!(detail["replaced_functions"], expected);
+}
+
+#[tokio::test]
 async fn plans_that_are_not_there_are_unknown() {
     let world = World::new().await;
     let unknown = |reply: &Reply| {

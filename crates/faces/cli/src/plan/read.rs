@@ -1,11 +1,11 @@
 //! `tutti plan show`, `plan list` and `plan jobs`.
 
-use api_types::{PlanDetail, PlanJob, PlanJobList, PlanList, PlanQuestion};
+use api_types::{PlanDetail, PlanFunctionReplaced, PlanJob, PlanJobList, PlanList, PlanQuestion};
 use serde_json::{Value, json as object};
 
 use super::{events, preview};
 use crate::client::Client;
-use crate::defaults::{FAILED_LINES, FAILED_TARGETS, JOBS_SHOWN};
+use crate::defaults::{FAILED_LINES, FAILED_TARGETS, JOBS_SHOWN, REPLACED_FUNCTIONS_SHOWN};
 use crate::named_list::{self, NamedLine};
 use crate::shown::{Shown, json};
 use crate::terminal::{self, dim, harmless};
@@ -121,6 +121,32 @@ fn print(detail: &PlanDetail) {
     }
     for (key, about) in parameters.into_iter().flatten() {
         parameter(key, about);
+    }
+    replaced_functions(&detail.replaced_functions);
+}
+
+/// The functions in Ruby that the plan does not get.
+fn replaced_functions(functions: &[PlanFunctionReplaced]) {
+    if functions.is_empty() {
+        return;
+    }
+    say!(
+        "\n  {}",
+        terminal::warn(
+            "Plans of this environment call the built-in functions instead of these of modules, which are Ruby and not \
+             those of stdlib 8.5 or 9.7:"
+        )
+    );
+    for function in functions.iter().take(REPLACED_FUNCTIONS_SHOWN) {
+        let file = format!("{}/{}", function.module, function.file);
+        say!(
+            "    {}  {}",
+            terminal::name(harmless(&function.name)),
+            dim(harmless(&file))
+        );
+    }
+    if let Some(more) = functions.len().checked_sub(REPLACED_FUNCTIONS_SHOWN + 1) {
+        say!("    … and {} more: --format json has all", more + 1);
     }
 }
 

@@ -173,6 +173,20 @@ async fn a_plan_is_shown_with_what_it_takes() {
     let fake = Fake::start(all_well()).await;
     let ran = fake.run(&words("tutti plan show deploy::rollout")).await;
     assert_snapshot!("plan_show", ran.printed);
+
+    let mut answers = all_well();
+    let mut detail = rollout("targets");
+    detail["replaced_functions"] = (1..=22)
+        .map(|n| {
+            json!({"name": format!("merge{n}"), "module": "site",
+            "file": format!("lib/puppet/functions/merge{n}.rb")})
+        })
+        .collect();
+    answers[0] = (ROLLOUT, 200, detail);
+    let fake = Fake::start(answers).await;
+    let ran = fake.run(&words("tutti plan show deploy::rollout")).await;
+    let (_, functions) = ran.printed.split_once("sensitive\n").unwrap();
+    assert_snapshot!("plan_show_replaced_functions", functions);
 }
 
 fn step(step: &str, state: &str, arguments: Value) -> Value {

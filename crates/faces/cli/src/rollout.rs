@@ -3,6 +3,7 @@
 use api_types::Job;
 use api_types::rollout::{BatchSizes, Portion, RolloutOptions};
 
+use crate::Failure;
 use crate::terminal;
 use crate::values::duration;
 
@@ -28,12 +29,46 @@ pub(crate) struct Rollout {
     pub(crate) max_failures: Option<Portion>,
 }
 
+impl Rollout {
+    /// The options as a command of the API has them, checked as the server checks them.
+    pub(crate) fn checked(&self) -> Result<RolloutOptions, Failure> {
+        let options = RolloutOptions {
+            batch: self.batch.clone(),
+            pause_between_batches: self.pause_between_batches,
+            max_failures: self.max_failures,
+        };
+        let checked = options.check();
+        checked.map_err(|problem| {
+            let option = problem.option.replace('_', "-");
+            Failure::Usage(format!("--{option} {}", problem.rule))
+        })?;
+        Ok(options)
+    }
+}
+
 /// The options of a job's rollout in words; `None`: it is none.
 pub(crate) fn of_job(job: &Job) -> Option<String> {
     let options = serde_json::to_value(&job.options).ok()?;
     let options: RolloutOptions = serde_json::from_value(options).ok()?;
+    in_words(&options)
+}
+
+/// The number of batches and their sizes: `11 (sizes 1, 9 × 3, 2)`.
+pub(crate) fn sizes_in_words(sizes: &[usize]) -> String {
+    let groups = sizes.chunk_by(|a, b| a == b).map(|group| match group {
+        [size] => size.to_string(),
+        _ => format!("{} × {}", group.len(), group[0]),
+    });
+    let groups: Vec<String> = groups.collect();
+    let size = if groups.len() == 1 { "size" } else { "sizes" };
+    format!("{} ({size} {})", sizes.len(), groups.join(", "))
+}
+
+/// The options of a rollout in words; `None`: there are none.
+pub(crate) fn in_words(options: &RolloutOptions) -> Option<String> {
     let mut words = Vec::new();
-    words.extend(options.batch.map(|sizes| format!("batches of {sizes}")));
+    let sizes = options.batch.as_ref();
+    words.extend(sizes.map(|sizes| format!("batches of {sizes}")));
     let pause = options.pause_between_batches.filter(|seconds| *seconds > 0);
     words.extend(pause.map(|seconds| format!("{} between them", duration(seconds as f64))));
     let limit = options.max_failures;
@@ -52,4 +87,20 @@ pub(crate) fn progress_of(job: &Job) -> Option<String> {
         ),
         None => of,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_batches_are_counted() {
+        for (sizes, words) in [
+            (&[1][..], "1 (size 1)"),
+            (&[2, 2, 1], "3 (sizes 2 × 2, 1)"),
+            (&[1, 3, 3, 26], "4 (sizes 1, 2 × 3, 26)"),
+        ] {
+            assert_eq!(sizes_in_words(sizes), words);
+        }
+    }
 }

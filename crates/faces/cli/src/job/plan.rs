@@ -1,14 +1,18 @@
 //! `tutti job plan`: what `job run` would run on. Main type: [`Options`].
 //!
-//! The rule: nothing is started and no number is given away; the nodes are looked up just as the
-//! server would.
+//! Invariant: nothing is started and no job number is used up; the nodes and their batches are found as the server
+//! would find them.
+
+use std::collections::{HashMap, HashSet};
 
 use api_types::classifier::NodeGroupRules;
+use api_types::rollout::RolloutOptions;
 use api_types::{InventoryItem, InventoryList, PuppetDbQuery, Scope};
 use serde_json::{Value, json};
 
 use super::puppet::Where;
 use crate::client::Client;
+use crate::rollout::{self, Rollout};
 use crate::shown::{self, Shown};
 use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, node_group, table, terminal};
 
@@ -21,58 +25,136 @@ pub struct Options {
     #[arg(long, value_name = "N")]
     concurrency: Option<u32>,
     #[command(flatten)]
+    rollout: Rollout,
+    #[command(flatten)]
     shown: Shown,
 }
 
-pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
-    let scope = options.place.targets.scope(client).await?;
-    let told = options.place.targets.told(&scope);
-    let mut nodes = certnames(client, scope).await?;
-    nodes.sort_unstable();
-    nodes.dedup();
-    let path = ["orchestrator", "v1", "inventory"];
-    let known: InventoryList = client.post(&path, &json!({ "nodes": nodes })).await?;
-    let (environment, enforced) = options.place.environment(client);
-    if options.shown.format == Format::Json {
-        shown::json(&json!({
-            "environment": environment,
-            "enforce_environment": enforced,
-            "concurrency": options.concurrency,
-            "items": known.items,
-        }));
-    } else {
-        let environment = match environment.as_str() {
-            "" => "each node's own".to_owned(),
-            name if enforced => terminal::harmless(name),
-            name => format!("{} (not enforced)", terminal::harmless(name)),
-        };
-        let limit = options.concurrency.map(|limit| limit.to_string());
-        table::fields(&[
-            ("environment", environment),
-            ("target", told),
-            (
-                "at once",
-                limit.unwrap_or_else(|| "the server's limit".to_owned()),
-            ),
-            ("nodes", known.items.len().to_string()),
-        ]);
-        say!("");
-        table::print(
-            &["NODE", "CONNECTED"],
-            known.items.iter().map(row).collect(),
-        );
-    }
-    let all = known.items.iter().all(|item| item.connected);
-    Ok(if all { EXIT_SUCCESS } else { EXIT_NODES_FAILED })
+/// What a preview shows.
+struct PuppetRunPreview {
+    environment: String,
+    enforced: bool,
+    /// The nodes in words.
+    target: String,
+    concurrency: Option<u32>,
+    rollout: RolloutOptions,
+    /// Sizes of the batches; `None`: the run would have none.
+    batches: Option<Vec<usize>>,
+    /// The nodes, with the batch of each.
+    nodes: Vec<(InventoryItem, Option<usize>)>,
 }
 
-fn row(item: &InventoryItem) -> Vec<String> {
+pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+    let rollout = options.rollout.checked()?;
+    let scope = options.place.targets.scope(client).await?;
+    let target = options.place.targets.told(&scope);
+    let mut nodes = certnames(client, scope).await?;
+    let mut seen = HashSet::new();
+    nodes.retain(|name| seen.insert(name.clone()));
+    let sizes = rollout.batch.as_ref();
+    let batches = sizes.map(|sizes| sizes.of(nodes.len()));
+    let batch_of = batch_of_each(&nodes, batches.as_deref().unwrap_or_default());
+    nodes.sort_unstable();
+    let path = ["orchestrator", "v1", "inventory"];
+    let known: InventoryList = client.post(&path, &json!({ "nodes": nodes })).await?;
+    let all_connected = known.items.iter().all(|item| item.connected);
+    let with_batch = known.items.into_iter().map(|item| {
+        let batch = batch_of.get(&item.name).copied();
+        (item, batch)
+    });
+    let mut nodes: Vec<_> = with_batch.collect();
+    nodes.sort_by_key(|(_, batch)| *batch);
+    let (environment, enforced) = options.place.environment(client);
+    let preview = PuppetRunPreview {
+        environment,
+        enforced,
+        target,
+        concurrency: options.concurrency,
+        rollout,
+        batches,
+        nodes,
+    };
+    match options.shown.format {
+        Format::Json => shown::json(&preview.to_json()),
+        Format::Human => preview.print(),
+    }
+    Ok(if all_connected {
+        EXIT_SUCCESS
+    } else {
+        EXIT_NODES_FAILED
+    })
+}
+
+/// The batch of each node, the first being 1: the nodes are taken in their order.
+fn batch_of_each(nodes: &[String], batches: &[usize]) -> HashMap<String, usize> {
+    let numbered = batches.iter().enumerate();
+    let numbers = numbered.flat_map(|(index, size)| std::iter::repeat_n(index + 1, *size));
+    nodes.iter().cloned().zip(numbers).collect()
+}
+
+// === impl PuppetRunPreview ===
+
+impl PuppetRunPreview {
+    fn to_json(&self) -> Value {
+        let items = self.nodes.iter().map(|(item, batch)| {
+            let mut item = json!(item);
+            if let Some(batch) = batch {
+                item["batch"] = json!(batch);
+            }
+            item
+        });
+        let mut preview = json!({
+            "environment": self.environment,
+            "enforce_environment": self.enforced,
+            "concurrency": self.concurrency,
+            "items": items.collect::<Vec<_>>(),
+        });
+        if let (Some(all), Value::Object(options)) = (preview.as_object_mut(), json!(self.rollout))
+        {
+            all.extend(options);
+        }
+        if let Some(batches) = &self.batches {
+            preview["batches"] = json!(batches);
+        }
+        preview
+    }
+
+    fn print(&self) {
+        let environment = match self.environment.as_str() {
+            "" => "each node's own".to_owned(),
+            name if self.enforced => terminal::harmless(name),
+            name => format!("{} (not enforced)", terminal::harmless(name)),
+        };
+        let limit = self.concurrency.map(|limit| limit.to_string());
+        let limit = limit.unwrap_or_else(|| "the server's limit".to_owned());
+        let mut fields = vec![
+            ("environment", environment),
+            ("target", self.target.clone()),
+            ("at once", limit),
+        ];
+        fields.extend(rollout::in_words(&self.rollout).map(|words| ("rollout", words)));
+        let batches = self.batches.as_deref();
+        fields.extend(batches.map(|sizes| ("batches", rollout::sizes_in_words(sizes))));
+        fields.push(("nodes", self.nodes.len().to_string()));
+        table::fields(&fields);
+        say!("");
+        let mut head = vec!["NODE", "CONNECTED"];
+        if self.batches.is_some() {
+            head.push("BATCH");
+        }
+        table::print(&head, self.nodes.iter().map(row).collect());
+    }
+}
+
+fn row((item, batch): &(InventoryItem, Option<usize>)) -> Vec<String> {
     let connected = if item.connected {
         terminal::good("yes")
     } else {
         terminal::bad("no")
     };
-    vec![terminal::name(terminal::harmless(&item.name)), connected]
+    let mut row = vec![terminal::name(terminal::harmless(&item.name)), connected];
+    row.extend(batch.map(|batch| batch.to_string()));
+    row
 }
 
 /// The nodes of a scope, by the routes that know them.

@@ -311,6 +311,25 @@ async fn a_plan_shows_where_it_would_run_and_starts_nothing() {
     assert_snapshot!("job_plan", ran.printed);
     let asked = fake.body("POST /orchestrator/v1/inventory");
     assert_eq!(asked, json!({"nodes": ["web1", "web2"]}));
+
+    let rollout = "--batch 1,100% --pause-between-batches 5m --max-failures 0";
+    let mut words = vec!["tutti", "job", "plan", "-q", "nodes[certname]{}"];
+    words.extend(rollout.split(' '));
+    let ran = fake.run(&words).await;
+    // The nodes are taken in the order of the query.
+    assert_snapshot!("job_plan_batches", ran.printed);
+    words.extend(["--format", "json"]);
+    let told: Value = serde_json::from_str(&fake.run(&words).await.printed).unwrap();
+    assert_eq!(told["batches"], json!([1, 1]));
+    assert_eq!(told["pause_between_batches"], 300);
+    let of_each = ["name", "batch"].map(|key| [&told["items"][0][key], &told["items"][1][key]]);
+    assert_eq!(json!(of_each), json!([["web2", "web1"], [1, 2]]));
+
+    let ran = fake
+        .run(&["tutti", "job", "plan", "-n", "web1", "--batch", "0"])
+        .await;
+    assert_eq!(ran.code, 2);
+    assert!(ran.error.contains("--batch must not be 0"), "{}", ran.error);
 }
 
 #[tokio::test]

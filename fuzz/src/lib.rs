@@ -1,5 +1,7 @@
 //! The entry functions that the fuzz targets share with the crates' property tests.
 
+#[path = "../../crates/code/environments/tests/it/entry.rs"]
+mod environments_entry;
 #[path = "../../crates/language/evaluator/tests/it/entry.rs"]
 mod evaluator_entry;
 #[path = "../../crates/language/eyaml/tests/it/entry.rs"]
@@ -55,12 +57,12 @@ pub fn pxp_capabilities(data: &[u8]) {
 
 /// Task metadata files.
 pub fn task_metadata(data: &[u8]) {
-    pxp_entry::task_metadata(data);
+    environments_entry::task_metadata(data);
 }
 
-/// Parameter types.
-pub fn param_type(data: &[u8]) {
-    pxp_entry::param_type(data);
+/// Types of task parameters.
+pub fn parameter_type(data: &[u8]) {
+    environments_entry::parameter_type(data);
 }
 
 /// Manifests and plans.

@@ -5,10 +5,11 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use pcore::Type;
 use pxp::action::{FilePath, Sha256};
-use pxp::task::{TaskMetadata, TaskName};
+use pxp::task::TaskName;
 
-use crate::{CodeError, EnvironmentName, Mount, Plan, PlanName, PlanSummary};
+use crate::{CodeError, EnvironmentName, Mount, Plan, PlanName, PlanSummary, TaskMetadata};
 
 /// All environments.
 pub trait Code: Debug + Send + Sync {
@@ -49,6 +50,10 @@ pub trait CodeVersion: Debug + Send + Sync {
 
     /// One plan, as its file is now.
     fn plan(&self, name: &PlanName) -> Result<Plan, CodeError>;
+
+    /// The type alias of this name, from Tutti's own, puppetlabs-stdlib's or the files `types/*.pp` of
+    /// modules and the environment. `None` if there is none, or its file cannot be used.
+    fn type_alias(&self, name: &str) -> Option<Type>;
 
     /// The modules, by name.
     fn modules(&self) -> Result<Vec<Module>, CodeError>;

@@ -5,8 +5,18 @@ use std::time::Duration;
 /// Largest `environment.conf`; real ones have some lines.
 pub const ENVIRONMENT_CONF_BYTES: u64 = 64 << 10;
 
-/// Largest metadata file of a task, as in `pxp`.
-pub const METADATA_BYTES: u64 = pxp::defaults::MAX_METADATA_BYTES as u64;
+/// Largest metadata file of a task in bytes; the largest published ones have some 20,000.
+pub const METADATA_BYTES: u64 = 1 << 20;
+
+/// Longest text of a parameter's type in bytes; large `Struct` and `Enum` types have a few thousand.
+pub const PARAMETER_TYPE_BYTES: usize = 16_384;
+
+/// Deepest nesting of brackets in a parameter's type. Types of real tasks have 5.
+pub const PARAMETER_TYPE_DEPTH: usize = 32;
+
+/// Type aliases that lead to each other. Each may nest [`PARAMETER_TYPE_DEPTH`] types, so a check
+/// goes 512 types deep at most, which needs some 100 KB of stack.
+pub const TYPE_ALIAS_DEPTH: usize = 16;
 
 /// Largest file that a task may ship; installers of hundreds of MB are seen, disks images are not
 /// for tasks.

@@ -4,9 +4,9 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pxp::task::{MetadataError, TaskName};
+use pxp::task::TaskName;
 
-use crate::{EnvironmentName, Mount, PlanName};
+use crate::{EnvironmentName, MetadataError, Mount, PlanName};
 
 /// Why code cannot be used. Messages name the place and, where it is not plain, what to do.
 #[derive(Clone, Debug, thiserror::Error)]

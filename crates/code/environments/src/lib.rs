@@ -1,8 +1,8 @@
-//! Where code comes from: tasks, their metadata and their files; plans.
+//! The code of environments: tasks, their metadata, files and parameter types; plans.
 //!
-//! [`Code`] gives environments, [`CodeVersion`] is one environment at one moment, [`Blobs`] keeps
-//! file contents under their hash. [`EnvironmentDir`] is the code in a directory, as Puppet lays
-//! it out. The rules: a name from outside never becomes a path unchecked, nothing outside a module
+//! [`Code`] lists environments, [`CodeVersion`] is one environment at one moment, [`TaskMetadata`]
+//! describes a task, [`Blobs`] keeps file contents under their hash. [`EnvironmentDir`] is the code
+//! in a directory, as Puppet lays it out. The rules: a name from outside never becomes a path unchecked, nothing outside a module
 //! is ever read through it, and a blob is what its name says.
 //!
 //! Everything here reads the disk and blocks: call it from a blocking thread.
@@ -17,6 +17,7 @@ mod hash;
 mod mount;
 mod plan;
 mod replaced;
+mod task;
 
 pub use blobs::{Blob, BlobError, Blobs};
 pub use code::{Code, CodeFile, CodeVersion, Entry, Module, Source, Task, TaskFile, TaskSummary};
@@ -30,3 +31,7 @@ pub use plan::{
 };
 pub use pxp::action::{FilePath, Sha256};
 pub use replaced::{ReplacedFunction, replaced_functions, replaced_functions_note};
+pub use task::{
+    MetadataError, ParamProblem, ParameterMetadata, ParameterType, ParameterTypeError,
+    TaskMetadata, ValidParams, validate_params,
+};

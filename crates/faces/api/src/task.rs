@@ -7,8 +7,9 @@ use api_types::{ApiError, JobCreated, TaskCommand, kinds};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use environments::ParamProblem;
 use jobs::{RunTaskError, TaskRequest};
-use pxp::task::{ParamProblem, TaskName};
+use pxp::task::TaskName;
 use serde_json::Value;
 use store::JobNumber;
 

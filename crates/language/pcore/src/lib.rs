@@ -32,7 +32,7 @@ pub use describe::{
     describe_parameters,
 };
 pub use format::{FormatError, format_value};
-pub use parse::{Lookup, TypeTextError};
+pub use parse::{AliasFile, Lookup, TypeTextError};
 pub use text::{REDACTED, double_quote, quote, ruby_float, ruby_inspect};
 pub use time::TimeError;
 pub use types::{

@@ -5,11 +5,11 @@
 
 use std::sync::Arc;
 
-use syntax::ast::{Ast, Expr, ExprId, UnaryOp};
-use syntax::{Options, Severity, Source};
+use syntax::ast::{Ast, DefinitionKind, Expr, ExprId, TypeAlias, UnaryOp};
+use syntax::{Options, Parsed, Severity, Source};
 
 use crate::access::AccessError;
-use crate::types::{Kind, Type};
+use crate::types::{Alias, AliasError, Kind, Type};
 use crate::value::{Hash, Regexp, Value};
 
 /// A text is not a type.
@@ -19,8 +19,12 @@ pub enum TypeTextError {
     Syntax(String),
     #[error("The expression <{0}> is not a valid type specification.")]
     NotAType(String),
+    #[error("The text declares no type alias, or more than that")]
+    NotAnAlias,
     #[error(transparent)]
     Arguments(#[from] AccessError),
+    #[error(transparent)]
+    Alias(#[from] AliasError),
 }
 
 /// Resource types that every environment has.
@@ -83,15 +87,7 @@ impl Value {
 
     /// The same with other names of types looked up.
     pub fn parse_literal_with(text: &str, lookup: Lookup<'_>) -> Result<Self, TypeTextError> {
-        let source = Arc::new(Source::new(None, text));
-        let parsed = syntax::parse(&source, Options::default());
-        let fault = parsed
-            .diagnostics
-            .iter()
-            .find(|diagnostic| diagnostic.severity == Severity::Error);
-        if let Some(fault) = fault {
-            return Err(TypeTextError::Syntax(fault.message.clone()));
-        }
+        let parsed = parse(text)?;
         let reader = Reader {
             ast: &parsed.ast,
             lookup,
@@ -100,6 +96,59 @@ impl Value {
             Some(body) => reader.value(body),
             None => Err(TypeTextError::NotAType(text.to_owned())),
         }
+    }
+}
+
+/// A file with one type alias, such as `types/port.pp` of a module, before its type is resolved.
+#[derive(Debug)]
+pub struct AliasFile {
+    parsed: Parsed,
+    alias: TypeAlias,
+}
+
+impl AliasFile {
+    /// # Errors
+    /// The text has a syntax error, or declares anything else than one type alias.
+    pub fn parse(text: &str) -> Result<Self, TypeTextError> {
+        let parsed = parse(text)?;
+        let [definition] = parsed.ast.definitions() else {
+            return Err(TypeTextError::NotAnAlias);
+        };
+        let DefinitionKind::TypeAlias(alias) = definition.kind else {
+            return Err(TypeTextError::NotAnAlias);
+        };
+        Ok(Self { parsed, alias })
+    }
+
+    /// The name as it is written, such as `Stdlib::Port`.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        self.parsed.ast.text(self.alias.name)
+    }
+
+    /// Resolves `alias` to the type of this file; `lookup` may give the alias itself.
+    pub fn resolve(&self, alias: &Alias, lookup: Lookup<'_>) -> Result<(), TypeTextError> {
+        let reader = Reader {
+            ast: &self.parsed.ast,
+            lookup,
+        };
+        match reader.value(self.alias.type_expr)? {
+            Value::Type(ty) => Ok(alias.resolve(&ty)?),
+            _ => Err(reader.refused()),
+        }
+    }
+}
+
+fn parse(text: &str) -> Result<Parsed, TypeTextError> {
+    let source = Arc::new(Source::new(None, text));
+    let parsed = syntax::parse(&source, Options::default());
+    let error = parsed
+        .diagnostics
+        .iter()
+        .find(|diagnostic| diagnostic.severity == Severity::Error);
+    match error {
+        Some(error) => Err(TypeTextError::Syntax(error.message.clone())),
+        None => Ok(parsed),
     }
 }
 

@@ -9,11 +9,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use api_types::rollout::RolloutOptions;
-use environments::{BlobError, Blobs, Code, EnvironmentName, EnvironmentNameError, Task};
+use environments::{
+    BlobError, Blobs, Code, EnvironmentName, EnvironmentNameError, Task, ValidParams,
+    validate_params,
+};
 use pcp::Certname;
 use pki::seal::SealKey;
 use pxp::action::{self, FileSpec, FileUri, TaskParams};
-use pxp::task::{TaskName, TaskNameError, ValidParams, validate_params};
+use pxp::task::{TaskName, TaskNameError};
 use serde_json::{Map, Value, json};
 use store::NewJob;
 use telemetry::Tracer;

@@ -7,9 +7,8 @@ use std::fmt;
 use std::time::Duration;
 
 use api_types::rollout::RolloutOptions;
-use environments::{BlobError, CodeError};
+use environments::{BlobError, CodeError, ParamProblem};
 use pcp::Certname;
-use pxp::task::ParamProblem;
 use serde_json::{Map, Value};
 use store::{PlanMark, SlotKey};
 

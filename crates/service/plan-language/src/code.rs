@@ -8,11 +8,11 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use environments::{Blobs, CodeVersion, EnvironmentName, Sha256};
+use environments::{Blobs, CodeVersion, EnvironmentName, Sha256, TaskMetadata};
 use evaluator::{CodeError, CodeFile, CodeSource, Module, Owner};
 use jobs::{RunTaskError, TreeItem};
 use plans::{Branch, Outcome};
-use pxp::task::{TaskMetadata, TaskName};
+use pxp::task::TaskName;
 use serde_json::{Value as Json, json};
 
 use crate::global;

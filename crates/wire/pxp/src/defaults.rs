@@ -25,25 +25,9 @@ pub const COLLECT_ITEMS: usize = 1_000;
 /// Longest capabilities header in bytes; today's has some 110.
 pub const MAX_CAPABILITIES_BYTES: usize = 1_024;
 
-/// Longest parameter type in bytes; large `Struct` and `Enum` types have a few thousand.
-pub const MAX_TYPE_BYTES: usize = 16_384;
-
-/// Deepest nesting of a parameter type. Values are bounded by JSON's own limit.
-pub const MAX_TYPE_DEPTH: usize = 32;
-
-/// Memory of one compiled regular expression in bytes; the `regex` crate's default of 10 MB is
-/// for programs that have one of them.
-pub const MAX_REGEX_BYTES: usize = 1_048_576;
-
-/// Largest task metadata file in bytes; the largest published ones have some 20,000.
-pub const MAX_METADATA_BYTES: usize = 1_048_576;
-
 /// Longest reason in an error about a peer's data, in characters: keys that the peer made up may
 /// stand in it.
 pub(crate) const MAX_REASON_CHARS: usize = 200;
-
-/// Longest word of a type that an error repeats, in characters.
-pub(crate) const MAX_QUOTED_CHARS: usize = 40;
 
 /// Bytes that are read of a program to know its kind: the kernel takes no longer `#!` lines.
 pub const PROGRAM_HEAD_BYTES: usize = 256;

@@ -13,7 +13,7 @@ use serde_json::{Map, Number, Value};
 use crate::defaults::MAX_REASON_CHARS;
 
 /// Reads a text as a value; duplicate keys at any depth are an error.
-pub(crate) fn strict(text: &str) -> Result<Value, serde_json::Error> {
+pub fn strict(text: &str) -> Result<Value, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let value = Strict.deserialize(&mut reader)?;
     reader.end()?;
@@ -46,7 +46,7 @@ pub(crate) fn raw_object<'de, D: Deserializer<'de>>(
 }
 
 /// A JSON type's name with its article.
-pub(crate) fn kind(value: &Value) -> &'static str {
+pub fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",
@@ -58,7 +58,7 @@ pub(crate) fn kind(value: &Value) -> &'static str {
 }
 
 /// An error's text for logs and terminals, clipped.
-pub(crate) fn reason(error: &serde_json::Error) -> String {
+pub fn reason(error: &serde_json::Error) -> String {
     let text = DecodeError::from(error).to_string();
     text.chars().take(MAX_REASON_CHARS).collect()
 }

@@ -11,6 +11,7 @@ mod plans;
 mod sources;
 mod supporting;
 mod tasks;
+mod type_aliases;
 mod within;
 
 use std::fs;
@@ -18,9 +19,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use pcore::Type;
 use pxp::task::TaskName;
 
 use self::modules::Modules;
+use self::type_aliases::TypeAliases;
 use crate::hash::Hashes;
 use crate::{
     Code, CodeError, CodeFile, CodeVersion, Entry, EnvironmentName, Module, Mount, Plan, PlanName,
@@ -217,6 +220,10 @@ impl CodeVersion for Version {
 
     fn plan(&self, name: &PlanName) -> Result<Plan, CodeError> {
         self.read_plan(name)
+    }
+
+    fn type_alias(&self, name: &str) -> Option<Type> {
+        TypeAliases::new(self).named(name)
     }
 
     fn modules(&self) -> Result<Vec<Module>, CodeError> {

@@ -7,13 +7,13 @@
 use std::collections::HashSet;
 
 use pxp::action::FilePath;
-use pxp::task::{TaskMetadata, TaskName};
+use pxp::task::TaskName;
 
 use super::modules::{Module, check_relative};
 use super::within::Kind;
 use super::{Version, names_in};
 use crate::defaults::{DIRECTORY_DEPTH, TASK_FILES};
-use crate::{CodeError, Mount, TaskFile};
+use crate::{CodeError, Mount, TaskFile, TaskMetadata};
 
 impl Version {
     /// Adds the supporting files, each once.

@@ -7,12 +7,13 @@ use std::collections::BTreeMap;
 use std::io::Read;
 
 use pxp::action::FilePath;
-use pxp::task::{TaskMetadata, TaskName};
+use pxp::task::TaskName;
 
 use super::modules::{Module, check_relative};
+use super::type_aliases::TypeAliases;
 use super::{Version, names_in};
 use crate::defaults::METADATA_BYTES;
-use crate::{CodeError, Mount, Task, TaskFile, TaskSummary};
+use crate::{CodeError, Mount, Task, TaskFile, TaskMetadata, TaskSummary};
 
 const METADATA: &str = "json";
 
@@ -31,6 +32,7 @@ struct Files {
 impl Version {
     pub(super) fn list_tasks(&self) -> Result<Vec<TaskSummary>, CodeError> {
         let mut summaries = Vec::new();
+        let aliases = TypeAliases::new(self);
         for module in self.modules.all()? {
             let found = files_by_task(&module).unwrap_or_else(|problem| {
                 // One module that cannot be read hides no task of the others, and is seen itself.
@@ -44,7 +46,7 @@ impl Version {
             });
             for (task, files) in found {
                 if let Ok(name) = TaskName::from_parts(&module.name, &task) {
-                    summaries.push(self.summary(&module, name, &files));
+                    summaries.push(self.summary(&module, name, &files, &aliases));
                 }
             }
         }
@@ -63,7 +65,7 @@ impl Version {
         if own.metadata.is_none() && own.executables.is_empty() {
             return Err(unknown());
         }
-        let metadata = metadata(&module, &own)?;
+        let metadata = metadata(&module, &own, &TypeAliases::new(self))?;
         let mut files = Vec::new();
         for executable in executables(&module, name, &own, &metadata)? {
             files.push(self.executable(&module, name, &executable)?);
@@ -76,8 +78,14 @@ impl Version {
         })
     }
 
-    fn summary(&self, module: &Module, name: TaskName, files: &Files) -> TaskSummary {
-        let read = metadata(module, files);
+    fn summary(
+        &self,
+        module: &Module,
+        name: TaskName,
+        files: &Files,
+        aliases: &TypeAliases<'_>,
+    ) -> TaskSummary {
+        let read = metadata(module, files, aliases);
         let problem = match &read {
             Ok(metadata) => executables(module, &name, files, metadata)
                 .and_then(|_| self.supporting_files(&name, metadata, &mut Vec::new()))
@@ -141,7 +149,11 @@ fn files_by_task(module: &Module) -> Result<BTreeMap<String, Files>, CodeError> 
     Ok(tasks)
 }
 
-fn metadata(module: &Module, files: &Files) -> Result<TaskMetadata, CodeError> {
+fn metadata(
+    module: &Module,
+    files: &Files,
+    aliases: &TypeAliases<'_>,
+) -> Result<TaskMetadata, CodeError> {
     let Some(name) = &files.metadata else {
         return Ok(TaskMetadata::default());
     };
@@ -154,7 +166,8 @@ fn metadata(module: &Module, files: &Files) -> Result<TaskMetadata, CodeError> {
     // One byte more than allowed is enough to see that there are too many.
     let read = file.take(METADATA_BYTES + 1).read_to_end(&mut content);
     read.map_err(|error| CodeError::io(&path, error))?;
-    TaskMetadata::parse(&content).map_err(|problem| CodeError::Metadata { path, problem })
+    TaskMetadata::parse(&content, &|name| aliases.named(name))
+        .map_err(|problem| CodeError::Metadata { path, problem })
 }
 
 /// The names of the files that can be run, in the order of preference.

@@ -6,10 +6,15 @@
 )]
 
 mod blobs;
+mod entry;
 mod environments;
 mod files;
 mod plans;
+mod properties;
 mod replaced;
 mod sources;
+mod task_metadata;
+mod task_parameters;
 mod tasks;
 mod tree;
+mod type_aliases;

@@ -1,13 +1,25 @@
-//! Whether a plan can be run with the parameters that somebody gave: [`check`].
+//! The parameters of a plan run, checked before it starts: [`check`].
 //!
-//! The rule: only what every evaluation would refuse is refused. A type that is not one of those that
-//! JSON values are checked against (one of a module, say) is left to the plan; and a value is never
-//! quoted, since it may be a secret.
+//! Invariant: only parameters that every evaluation would refuse are refused. A type that cannot be
+//! read here is left to the plan, and a value is never quoted, because it may be a secret.
+
+use std::collections::BTreeMap;
 
 use api_types::{ApiError, Object};
-use environments::{PlanMetadata, PlanName, PlanParameter};
-use pxp::task::{ParamProblem, ParamType};
+use environments::{CodeVersion, ParameterType, PlanMetadata, PlanName, PlanParameter};
 use serde_json::{Value, json};
+
+/// The types of a plan's parameters by name, without those that cannot be read.
+pub(crate) type ParameterTypes = BTreeMap<String, ParameterType>;
+
+/// Reads the types of the parameters. It reads files and blocks.
+pub(crate) fn types(plan: &PlanMetadata, code: &dyn CodeVersion) -> ParameterTypes {
+    let read = |parameter: &PlanParameter| {
+        let read = ParameterType::parse(&parameter.kind, &|name| code.type_alias(name));
+        Some((parameter.name.clone(), read.ok()?))
+    };
+    plan.parameters.iter().filter_map(read).collect()
+}
 
 /// The names of the given parameters that are secret.
 ///
@@ -16,6 +28,7 @@ use serde_json::{Value, json};
 pub(crate) fn check(
     name: &PlanName,
     plan: &PlanMetadata,
+    types: &ParameterTypes,
     given: &Object,
 ) -> Result<Vec<String>, ApiError> {
     let mut problems = Vec::new();
@@ -27,7 +40,7 @@ pub(crate) fn check(
                 if parameter.sensitive {
                     sensitive.push(key.clone());
                 }
-                problems.extend(wrong_type(parameter, value));
+                problems.extend(wrong_type(parameter, types, value));
             }
         }
     }
@@ -62,15 +75,15 @@ fn missing(parameter: &PlanParameter) -> String {
     format!("parameter '{name}' is missing; it expects a value of type {kind}")
 }
 
-fn wrong_type(parameter: &PlanParameter, value: &Value) -> Option<String> {
-    // It gets its default.
+fn wrong_type(parameter: &PlanParameter, types: &ParameterTypes, value: &Value) -> Option<String> {
+    // The plan replaces it by its default.
     if value.is_null() && parameter.default.is_some() {
         return None;
     }
-    let kind: ParamType = parameter.kind.parse().ok()?;
-    let mismatch = kind.validate(value).err()?;
-    let path = format!("{}{}", parameter.name, mismatch.path);
-    Some(ParamProblem::WrongType { path, mismatch }.to_string())
+    types
+        .get(&parameter.name)?
+        .check(&parameter.name, value)
+        .err()
 }
 
 #[cfg(test)]
@@ -87,6 +100,18 @@ mod tests {
         }
     }
 
+    fn readable(plan: &PlanMetadata) -> ParameterTypes {
+        let read = |parameter: &PlanParameter| {
+            let text = match parameter.kind.as_str() {
+                "TargetSpec" => "Variant[String[1], Array]",
+                other => other,
+            };
+            let read = ParameterType::parse(text, &|_| None);
+            Some((parameter.name.clone(), read.ok()?))
+        };
+        plan.parameters.iter().filter_map(read).collect()
+    }
+
     fn checked(given: Value) -> Result<Vec<String>, Vec<String>> {
         let plan = PlanMetadata {
             parameters: vec![
@@ -101,7 +126,13 @@ mod tests {
         let Value::Object(given) = given else {
             panic!("an object");
         };
-        check(&"app::deploy".parse().unwrap(), &plan, &given).map_err(|refused| {
+        check(
+            &"app::deploy".parse().unwrap(),
+            &plan,
+            &readable(&plan),
+            &given,
+        )
+        .map_err(|refused| {
             let listed = refused.body.details["params"].as_array().unwrap().iter();
             listed
                 .map(|text| text.as_str().unwrap().to_owned())
@@ -118,7 +149,7 @@ mod tests {
 
     #[test]
     fn all_mistakes_are_told_at_once_and_no_value() {
-        let given = json!({"nodes": 3, "count": 0, "password": "CANARY", "colour": "CANARY"});
+        let given = json!({"nodes": 3, "count": 0, "password": ["CANARY"], "colour": "CANARY"});
         let problems = checked(given).unwrap_err();
         assert_eq!(problems.len(), 5, "{problems:?}");
         let all = problems.join("\n");
@@ -137,7 +168,12 @@ mod tests {
     #[test]
     fn a_plan_without_parameters_says_so() {
         let given = [("a".to_owned(), json!(1))].into_iter().collect();
-        let refused = check(&"app".parse().unwrap(), &PlanMetadata::default(), &given);
+        let refused = check(
+            &"app".parse().unwrap(),
+            &PlanMetadata::default(),
+            &BTreeMap::new(),
+            &given,
+        );
         let msg = refused.unwrap_err().body.msg;
         assert!(msg.contains("the plan takes no parameters"), "{msg}");
     }

@@ -122,6 +122,7 @@ struct Wanted {
     name: environments::PlanName,
     environment: EnvironmentCode,
     metadata: PlanMetadata,
+    parameter_types: params::ParameterTypes,
     replaced_functions: BTreeMap<String, String>,
 }
 
@@ -135,10 +136,13 @@ async fn wanted(
     let name = plan_name("plan_name", name)?;
     super::demand(api, caller, name.as_str(), environment)?;
     let asked = name.clone();
-    let (environment, (plan, replaced)) = code::read(api, environment, move |code| {
-        Ok((code.plan(&asked)?, environments::replaced_functions(code)?))
-    })
-    .await?;
+    let (environment, (plan, parameter_types, replaced)) =
+        code::read(api, environment, move |code| {
+            let plan = code.plan(&asked)?;
+            let types = params::types(&plan.metadata, code);
+            Ok((plan, types, environments::replaced_functions(code)?))
+        })
+        .await?;
     let replaced_functions = replaced
         .into_iter()
         .map(|function| (function.name.clone(), function.to_string()))
@@ -151,6 +155,7 @@ async fn wanted(
         name,
         environment,
         metadata: plan.metadata,
+        parameter_types,
         replaced_functions,
     })
 }
@@ -160,9 +165,10 @@ fn launch(caller: &Caller, asked: Asked, code: PlanCode) -> Result<Launch, ApiEr
         name,
         environment,
         metadata,
+        parameter_types,
         replaced_functions,
     } = asked.plan;
-    let sensitive = params::check(&name, &metadata, &asked.params)?;
+    let sensitive = params::check(&name, &metadata, &parameter_types, &asked.params)?;
     let timeout = asked.timeout.filter(|seconds| *seconds > 0);
     Ok(Launch {
         plan: name.to_string(),

@@ -5,8 +5,9 @@
 
 use api_types::schedules::ScheduledInput;
 use api_types::{ApiError, DeployCommand, TaskCommand};
+use environments::validate_params;
 use jobs::RunTaskError;
-use pxp::task::{TaskName, validate_params};
+use pxp::task::TaskName;
 use serde_json::{Value, json};
 
 use crate::Shared;

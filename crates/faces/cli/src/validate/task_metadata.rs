@@ -1,6 +1,7 @@
 //! Metadata of tasks, checked as a server reads it. Main function: [`mistakes`].
 
-use pxp::task::TaskMetadata;
+use environments::TaskMetadata;
+use pcore::Type;
 use syntax::{Diagnostic, Span};
 
 use super::place::{offset, rest_of_line};
@@ -9,7 +10,7 @@ const CODE: &str = "INVALID_TASK";
 
 /// Mistakes in the metadata, and keys that nothing reads.
 pub(super) fn mistakes(text: &str) -> Vec<Diagnostic> {
-    match TaskMetadata::parse(text.as_bytes()) {
+    match TaskMetadata::parse(text.as_bytes(), &of_any_module) {
         Ok(metadata) => {
             let unknown = metadata.unknown_keys.iter().map(|path| {
                 let message = format!("`{path}` is no key of a task's metadata; nothing reads it");
@@ -26,6 +27,11 @@ pub(super) fn mistakes(text: &str) -> Vec<Diagnostic> {
             vec![Diagnostic::error(CODE, place, error.to_string())]
         }
     }
+}
+
+/// A name with `::` may be a type alias of a module that is not at hand.
+fn of_any_module(name: &str) -> Option<Type> {
+    name.contains("::").then(Type::any)
 }
 
 /// The key at a JSON path such as `parameters.name.type` or `implementations[0].name`: the keys stand behind each

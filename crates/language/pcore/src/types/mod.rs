@@ -9,6 +9,7 @@ mod define;
 mod define_members;
 mod equality;
 mod make;
+mod map;
 mod name;
 mod native;
 mod object_hash;

@@ -134,6 +134,12 @@ impl StructElement {
     pub fn value(&self) -> &Type {
         &self.value
     }
+
+    /// The same key with values of another type.
+    #[must_use]
+    pub fn with_value(&self, value: Type) -> Self {
+        Self::new(Arc::clone(&self.name), self.optional, value)
+    }
 }
 
 /// What a function or a block takes and gives.

@@ -74,7 +74,7 @@ fn words(host: &PlanHost<'_>, task: &str, params: &Map<String, Json>) -> Eval<Op
         let parameters = parameters.map(|(name, about)| {
             json!({
                 "name": name,
-                "type": about.param_type.to_string(),
+                "type": about.parameter_type.as_str(),
                 "has_default": about.default.is_some(),
                 "is_secret": about.sensitive,
             })

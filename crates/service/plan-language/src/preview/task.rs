@@ -5,9 +5,10 @@
 
 use std::collections::BTreeSet;
 
+use environments::{ParamProblem, TaskMetadata, validate_params};
 use evaluator::{Eval, Place};
 use jobs::RunTaskError;
-use pxp::task::{ParamProblem, TaskMetadata, TaskName, validate_params};
+use pxp::task::TaskName;
 use serde_json::{Map, Value as Json, json};
 
 use crate::failure;
@@ -81,10 +82,7 @@ fn problems(
     unknown: &BTreeSet<String>,
 ) -> Vec<ParamProblem> {
     let is_certain = |problem: &ParamProblem| match problem {
-        ParamProblem::WrongType { path, .. } => {
-            let name = path.split(['.', '[']).next().unwrap_or_default();
-            !unknown.contains(name)
-        }
+        ParamProblem::WrongType { name, .. } => !unknown.contains(name),
         _ => true,
     };
     let mut problems = validate_params(metadata, params).err().unwrap_or_default();

@@ -1,21 +1,15 @@
-//! Tasks: their names, their metadata files, their parameters.
+//! Tasks as agents see them: the name, the file to execute, the parameters that are secret.
 //!
-//! [`TaskName`] names one, [`TaskMetadata`] is what its author wrote about it, [`ParamType`] the
-//! type of one parameter, [`validate_params`] checks what somebody wants to run it with. The rule:
-//! every problem is named with its place, and all of them at once.
+//! [`TaskName`] names a task, [`choose_implementation`] selects its file by the features of a node,
+//! [`SensitiveScan`] finds `_sensitive` in output. Metadata files and types of parameters are in the
+//! crate `environments`.
 
 mod implementation;
-mod metadata;
 mod name;
-mod param_type;
-mod params;
 mod program_head;
 mod sensitive;
 
 pub use implementation::{Implementation, NoImplementation, choose_implementation};
-pub use metadata::{MetadataError, ParameterMetadata, TaskMetadata};
 pub use name::{TaskName, TaskNameError};
-pub use param_type::{Mismatch, ParamType, Presence, Range, Regex, StructEntry, TypeError};
-pub use params::{ParamProblem, ValidParams, validate_params};
 pub use program_head::{Interpreter, ProgramHead};
 pub use sensitive::{SENSITIVE_KEY, SensitiveScan};

@@ -5,8 +5,5 @@ mod bodies;
 mod capabilities;
 mod entry;
 mod exchanges;
-mod metadata;
 mod names;
-mod param_types;
-mod params;
 mod properties;

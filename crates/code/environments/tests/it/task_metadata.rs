@@ -1,10 +1,11 @@
 //! Task metadata files, good and bad.
 
-use pxp::task::TaskMetadata;
+use environments::TaskMetadata;
 use serde_json::json;
 
 fn parse(json: &str) -> TaskMetadata {
-    TaskMetadata::parse(json.as_bytes()).unwrap_or_else(|error| panic!("{json}: {error}"))
+    TaskMetadata::parse(json.as_bytes(), &|_| None)
+        .unwrap_or_else(|error| panic!("{json}: {error}"))
 }
 
 #[test]
@@ -34,7 +35,7 @@ fn a_complete_file_is_understood() {
         ["z", "password", "token", "free"]
     );
     assert_eq!(parameters["z"].default, Some(json!("a")));
-    assert_eq!(parameters["free"].param_type.to_string(), "Any");
+    assert_eq!(parameters["free"].parameter_type.as_str(), "Any");
     let sensitive: Vec<bool> = ["z", "password", "token", "other"]
         .map(|name| metadata.is_sensitive(name))
         .into();
@@ -114,11 +115,12 @@ fn mistakes_are_named_with_their_place() {
         ),
         (
             r#"{"parameters":{"a":{"type":"Strin[1]"}}}"#,
-            "parameters.a.type: unknown type 'Strin' at position 0",
+            "parameters.a.type: unknown type 'Strin'; it is neither a type of Puppet nor a type alias of a module in \
+             this environment",
         ),
         (
             r#"{"parameters":{"a":{"type":"Integer","default":"x"}}}"#,
-            "parameters.a.default: expects a value of type Integer, got String",
+            "parameters.a.default: parameter 'a' expects an Integer value, got String",
         ),
         (
             r#"{"parameters":{"_noop":{}}}"#,
@@ -139,16 +141,16 @@ fn mistakes_are_named_with_their_place() {
             "the metadata cannot be used: duplicate key \"private\" (line 1, column 32)",
         ),
     ] {
-        let error = TaskMetadata::parse(json.as_bytes()).expect_err(json);
+        let error = TaskMetadata::parse(json.as_bytes(), &|_| None).expect_err(json);
         assert_eq!(error.to_string(), expected);
     }
-    let error = TaskMetadata::parse(b"{\"\xff\":1}").unwrap_err();
+    let error = TaskMetadata::parse(b"{\"\xff\":1}", &|_| None).unwrap_err();
     assert_eq!(error.to_string(), "the metadata is not UTF-8 (at byte 2)");
-    let error = TaskMetadata::parse(&vec![b' '; 2_000_000]).unwrap_err();
+    let error = TaskMetadata::parse(&vec![b' '; 2_000_000], &|_| None).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the metadata has 2000000 bytes; the limit is 1048576"
     );
     let deep = "[".repeat(100_000);
-    assert!(TaskMetadata::parse(deep.as_bytes()).is_err());
+    assert!(TaskMetadata::parse(deep.as_bytes(), &|_| None).is_err());
 }

@@ -1,53 +1,52 @@
-//! Whether a task can be run with the parameters that somebody gave.
+//! The parameters of a task run, checked against the task's metadata: [`validate_params`].
 
 use serde_json::{Map, Value};
 
-use super::param_type::Mismatch;
-use super::{ParamType, TaskMetadata};
+use super::TaskMetadata;
 
-/// Parameters that fit, with defaults filled in.
+/// Valid parameters, with defaults filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ValidParams {
-    /// What the task gets; without the orchestrator's own `_` parameters.
+    /// The input of the task, without the orchestrator's own parameters, which begin with `_`.
     pub params: Map<String, Value>,
-    /// Names of those that must not be stored or shown.
+    /// Names of the parameters that are neither stored nor shown in clear.
     pub sensitive: Vec<String>,
 }
 
-/// One thing that is wrong with a set of parameters. Values are never quoted.
+/// A problem with the parameters of a task run. Values are never quoted.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ParamProblem {
     /// The task has no such parameter.
     #[error("unknown parameter '{name}'; the task takes {}", takes(known))]
     Unknown {
-        /// As given.
+        /// The name as the caller gave it.
         name: String,
-        /// What there is.
+        /// The parameters that the task has.
         known: Vec<String>,
     },
-    /// A name that begins with `_`.
+    /// A parameter whose name begins with `_`.
     #[error("parameter '{0}' is reserved: names that begin with '_' are set by the orchestrator")]
     Reserved(String),
     /// A parameter without a default whose type needs a value.
     #[error("parameter '{name}' is missing; it expects a value of type {expected}")]
     Missing {
-        /// The parameter.
+        /// The name of the parameter.
         name: String,
-        /// Its type.
-        expected: ParamType,
+        /// The text of its type.
+        expected: String,
     },
     /// A value of the wrong type.
-    #[error("parameter '{path}' {mismatch}")]
+    #[error("{message}")]
     WrongType {
-        /// The parameter, and the place within it, e.g. `hosts[2].port`.
-        path: String,
-        /// What is wrong.
-        mismatch: Mismatch,
+        /// The name of the parameter.
+        name: String,
+        /// Puppet's message, which begins with the name.
+        message: String,
     },
 }
 
-/// Checks `params` against what the task's author wrote, and fills in defaults. All problems are
-/// returned, in the order of the given parameters, then of the missing ones.
+/// Checks `params` against the task's metadata and fills in defaults. All problems are returned:
+/// first those of given parameters, in their order, then the missing ones.
 ///
 /// A task without a `parameters` section takes anything. An explicit `null` for a parameter whose
 /// type takes no `Undef` is a wrong type even if there is a default.
@@ -70,8 +69,8 @@ pub fn validate_params(
         }
         if let Some(default) = &parameter.default {
             complete.insert(name.clone(), default.clone());
-        } else if !parameter.param_type.accepts_undef() {
-            let expected = parameter.param_type.clone();
+        } else if !parameter.parameter_type.accepts_undef() {
+            let expected = parameter.parameter_type.as_str().to_owned();
             problems.push(ParamProblem::Missing {
                 name: name.clone(),
                 expected,
@@ -100,11 +99,11 @@ fn check(metadata: &TaskMetadata, name: &str, value: &Value) -> Result<(), Param
         known: parameters.keys().cloned().collect(),
     })?;
     parameter
-        .param_type
-        .validate(value)
-        .map_err(|mismatch| ParamProblem::WrongType {
-            path: format!("{name}{}", mismatch.path),
-            mismatch,
+        .parameter_type
+        .check(name, value)
+        .map_err(|message| ParamProblem::WrongType {
+            name: name.to_owned(),
+            message,
         })
 }
 

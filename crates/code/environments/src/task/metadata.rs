@@ -1,102 +1,105 @@
-//! A task's metadata file, `<task>.json`.
+//! A task's metadata file, `<task>.json`: [`TaskMetadata`].
 //!
-//! [`TaskMetadata::parse`] reads it strictly: a wrong type is an error that names its JSON path. The
-//! rule: keys that nobody knows are no error, since modules are written for many tools, but are
-//! listed, so that a misspelt one is seen.
+//! [`TaskMetadata::parse`] reads it strictly: a wrong type is an error that names its JSON path.
+//! Unknown keys are no error, because modules are written for many tools, but they are listed, so
+//! that a misspelt key is noticed.
 
 use indexmap::IndexMap;
+use pcore::Lookup;
+use pxp::action::RunMetadata;
+use pxp::json;
+use pxp::task::Implementation;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{Implementation, ParamType};
-use crate::action::RunMetadata;
-use crate::defaults::MAX_METADATA_BYTES;
-use crate::json;
+use super::ParameterType;
+use crate::defaults::METADATA_BYTES;
 
-/// What a task's author wrote about it. Serialises back into the form of the file.
+/// The metadata of a task. It serialises into the form of the file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct TaskMetadata {
-    /// For people.
+    /// Free text that is shown in lists of tasks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Of the metadata format; only 1 exists.
+    /// Version of the metadata format; only 1 exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub puppet_task_version: Option<i64>,
-    /// Whether it understands `_noop`.
+    /// The task understands `_noop`.
     pub supports_noop: bool,
-    /// Hidden in lists.
+    /// The task is hidden in lists of tasks.
     pub private: bool,
-    /// It runs on a proxy for a remote target.
+    /// The task runs on a proxy for a remote target.
     pub remote: bool,
     /// `stdin`, `environment`, `both` or `powershell`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_method: Option<String>,
-    /// In the file's order. `None`: the author did not say, so anything goes; empty: it takes none.
+    /// In the order of the file. `None` if the file has no such section: any parameter is accepted.
+    /// Empty if the task takes no parameters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parameters: Option<IndexMap<String, ParameterMetadata>>,
-    /// In order of preference.
+    /// The executable files with their requirements, in order of preference.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub implementations: Vec<Implementation>,
-    /// Supporting files, `module/files/…` or `module/lib/…`; a final `/` stands for all below.
+    /// Supporting files, `module/files/…` or `module/lib/…`; a final `/` names a whole directory.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// For other tools.
+    /// Settings of other tools, such as discovery tasks.
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub extensions: Map<String, Value>,
-    /// JSON paths of the keys that are not known here.
+    /// JSON paths of unknown keys.
     #[serde(skip)]
     pub unknown_keys: Vec<String>,
 }
 
-/// What the author wrote about one parameter.
+/// The metadata of one parameter.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ParameterMetadata {
-    /// For people.
+    /// Free text that `task show` prints.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// `Any` when absent.
+    /// `Any` if the file gives no type.
     #[serde(rename = "type")]
-    pub param_type: ParamType,
-    /// Not to be stored or shown: `sensitive: true`, or a `Sensitive[…]` type.
+    pub parameter_type: ParameterType,
+    /// Values are neither stored nor shown in clear: `sensitive: true`, or a `Sensitive[…]` type.
     pub sensitive: bool,
-    /// Used when the parameter is not given. `null` counts as a default.
+    /// The value for a parameter that is not given. `null` is a default too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
 }
 
-/// Why a file is no task metadata.
+/// A file that is not valid task metadata.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MetadataError {
-    /// Beyond any use.
-    #[error("the metadata has {0} bytes; the limit is {MAX_METADATA_BYTES}")]
+    /// The size of the file in bytes.
+    #[error("the metadata has {0} bytes; the limit is {METADATA_BYTES}")]
     TooLarge(usize),
-    /// Not UTF-8.
+    /// The offset of the first byte that is not UTF-8.
     #[error("the metadata is not UTF-8 (at byte {0})")]
     NotUtf8(usize),
-    /// Not JSON, or a key stands twice.
+    /// The text is not JSON, or has a key twice.
     #[error("the metadata cannot be used: {reason}")]
     Json {
-        /// The mistake, with its place.
+        /// The error with line and column.
         reason: String,
-        /// Line and column, from 1.
+        /// Line and column, counted from 1.
         position: Option<(usize, usize)>,
     },
     /// A value has the wrong type.
     #[error("{path} must be {expected}, not {found}")]
     WrongType {
-        /// From the top, e.g. `parameters.name.type`.
+        /// JSON path from the top, such as `parameters.name.type`.
         path: String,
-        /// With its article.
+        /// The expected JSON type with its article.
         expected: &'static str,
-        /// With its article.
+        /// The actual JSON type with its article.
         found: &'static str,
     },
     /// A value has the right type but makes no sense.
     #[error("{path}: {problem}")]
     Invalid {
-        /// From the top.
+        /// JSON path from the top.
         path: String,
-        /// What is wrong.
+        /// A sentence about the value.
         problem: String,
     },
 }
@@ -124,9 +127,9 @@ impl MetadataError {
 // === impl TaskMetadata ===
 
 impl TaskMetadata {
-    /// Reads the file's content.
-    pub fn parse(content: &[u8]) -> Result<Self, MetadataError> {
-        if content.len() > MAX_METADATA_BYTES {
+    /// Reads the content of a metadata file. `lookup` finds type aliases of the environment.
+    pub fn parse(content: &[u8], lookup: Lookup<'_>) -> Result<Self, MetadataError> {
+        if content.len() as u64 > METADATA_BYTES {
             return Err(MetadataError::TooLarge(content.len()));
         }
         let text = std::str::from_utf8(content)
@@ -139,22 +142,26 @@ impl TaskMetadata {
                 }
             })?;
         let top = object("the metadata", value)?;
-        let mut unknown_keys = Vec::new();
+        let mut reading = Reading {
+            lookup,
+            unknown_keys: Vec::new(),
+        };
         let mut metadata = Self::default();
         for (key, value) in top {
-            metadata.set(&key, value, &mut unknown_keys)?;
+            metadata.set(&key, value, &mut reading)?;
         }
-        metadata.unknown_keys = unknown_keys;
+        metadata.unknown_keys = reading.unknown_keys;
         Ok(metadata)
     }
 
-    /// Whether the parameter must not be stored or shown.
+    /// Whether values of this parameter are neither stored nor shown in clear.
     pub fn is_sensitive(&self, parameter: &str) -> bool {
         let known = self.parameters.as_ref().and_then(|all| all.get(parameter));
         known.is_some_and(|parameter| parameter.sensitive)
     }
 
-    /// The part that an agent needs, for a node with these extra features.
+    /// The part of the metadata that an agent needs. `features` are those that the node has
+    /// beyond the features that the agent detects.
     pub fn for_agent(&self, features: Vec<String>) -> RunMetadata {
         RunMetadata {
             input_method: self.input_method.clone(),
@@ -168,7 +175,7 @@ impl TaskMetadata {
         &mut self,
         key: &str,
         value: Value,
-        unknown: &mut Vec<String>,
+        reading: &mut Reading<'_>,
     ) -> Result<(), MetadataError> {
         match key {
             "description" => self.description = Some(string(key, value)?),
@@ -177,24 +184,32 @@ impl TaskMetadata {
             "private" => self.private = boolean(key, &value)?,
             "remote" => self.remote = boolean(key, &value)?,
             "input_method" => self.input_method = Some(input_method(key, value)?),
-            "parameters" => self.parameters = Some(parameters(value, unknown)?),
-            "implementations" => self.implementations = implementations(value, unknown)?,
+            "parameters" => self.parameters = Some(parameters(value, reading)?),
+            "implementations" => {
+                self.implementations = implementations(value, &mut reading.unknown_keys)?
+            }
             "files" => self.files = strings(key, value)?,
             "extensions" => self.extensions = object(key, value)?,
-            other => unknown.push(other.to_owned()),
+            other => reading.unknown_keys.push(other.to_owned()),
         }
         Ok(())
     }
 }
 
+/// The state of reading one file.
+struct Reading<'a> {
+    lookup: Lookup<'a>,
+    unknown_keys: Vec<String>,
+}
+
 fn parameters(
     value: Value,
-    unknown: &mut Vec<String>,
+    reading: &mut Reading<'_>,
 ) -> Result<IndexMap<String, ParameterMetadata>, MetadataError> {
     object("parameters", value)?
         .into_iter()
         .map(|(name, value)| {
-            let parameter = parameter(&name, value, unknown)?;
+            let parameter = parameter(&name, value, reading)?;
             Ok((name, parameter))
         })
         .collect()
@@ -203,7 +218,7 @@ fn parameters(
 fn parameter(
     name: &str,
     value: Value,
-    unknown: &mut Vec<String>,
+    reading: &mut Reading<'_>,
 ) -> Result<ParameterMetadata, MetadataError> {
     let path = format!("parameters.{name}");
     if !is_parameter_name(name) {
@@ -222,26 +237,27 @@ fn parameter(
             "description" => parameter.description = Some(string(&path, value)?),
             "type" => {
                 let text = string(&path, value)?;
-                parameter.param_type =
-                    text.parse()
-                        .map_err(|error: super::TypeError| MetadataError::Invalid {
+                parameter.parameter_type =
+                    ParameterType::parse(&text, reading.lookup).map_err(|error| {
+                        MetadataError::Invalid {
                             path,
                             problem: error.to_string(),
-                        })?;
+                        }
+                    })?;
             }
             "sensitive" => declared_sensitive = boolean(&path, &value)?,
             "default" => parameter.default = Some(value),
-            _ => unknown.push(path),
+            _ => reading.unknown_keys.push(path),
         }
     }
-    parameter.sensitive = declared_sensitive || parameter.param_type.is_sensitive();
+    parameter.sensitive = declared_sensitive || parameter.parameter_type.is_sensitive();
     if let Some(default) = &parameter.default {
         parameter
-            .param_type
-            .validate(default)
-            .map_err(|mismatch| MetadataError::Invalid {
+            .parameter_type
+            .check(name, default)
+            .map_err(|problem| MetadataError::Invalid {
                 path: format!("{path}.default"),
-                problem: mismatch.to_string(),
+                problem,
             })?;
     }
     Ok(parameter)

@@ -1,6 +1,6 @@
 //! Whether a task can be run with what somebody gave.
 
-use pxp::task::{TaskMetadata, validate_params};
+use environments::{ParameterType, TaskMetadata, validate_params};
 use serde_json::{Map, Value, json};
 
 const METADATA: &str = r#"{"parameters":{
@@ -12,7 +12,7 @@ const METADATA: &str = r#"{"parameters":{
 }}"#;
 
 fn check(metadata: &str, params: Value) -> Result<(Value, Vec<String>), Vec<String>> {
-    let metadata = TaskMetadata::parse(metadata.as_bytes()).expect("good metadata");
+    let metadata = TaskMetadata::parse(metadata.as_bytes(), &|_| None).expect("good metadata");
     let Value::Object(params) = params else {
         panic!("not an object")
     };
@@ -41,8 +41,8 @@ fn all_problems_are_told_at_once() {
     });
     let expected = [
         "unknown parameter 'versoin'; the task takes action, version, count, password, hosts",
-        "parameter 'count' expects a value of type Integer, got String",
-        "parameter 'hosts[1].port' expects a value of type Integer, got String",
+        "parameter 'count' expects an Integer value, got String",
+        "parameter 'hosts' index 1 entry 'port' expects an Integer value, got String",
         "parameter '_noop' is reserved: names that begin with '_' are set by the orchestrator",
         "parameter 'action' is missing; it expects a value of type Enum['status','install']",
     ];
@@ -54,7 +54,7 @@ fn a_null_is_not_a_default() {
     let problems = check(METADATA, json!({"action": "status", "count": null})).unwrap_err();
     assert_eq!(
         problems,
-        ["parameter 'count' expects a value of type Integer, got Undef"]
+        ["parameter 'count' expects an Integer value, got Undef"]
     );
 }
 
@@ -77,4 +77,32 @@ fn values_are_never_told() {
         "{problems}"
     );
     assert!(validate_params(&TaskMetadata::default(), &Map::new()).is_ok());
+}
+
+#[test]
+fn types_are_bounded() {
+    let refusal = |text: &str| {
+        let refused = ParameterType::parse(text, &|_| None);
+        refused.expect_err("the type is too large").to_string()
+    };
+    let deep = format!("{}Any{}", "Array[".repeat(33), "]".repeat(33));
+    assert_eq!(refusal(&deep), "the type is nested deeper than 32 levels");
+    let deep = format!("{}Any{}", "Struct[{a=>".repeat(1_000), "}]".repeat(1_000));
+    assert_eq!(refusal(&deep), "the type is nested deeper than 32 levels");
+    let long = format!("Enum['{}']", "x".repeat(20_000));
+    assert_eq!(
+        refusal(&long),
+        "a type of 20008 bytes is too long; the limit is 16384"
+    );
+}
+
+#[test]
+fn a_pattern_that_backtracks_ends() {
+    let hostile = ParameterType::parse("Pattern[/\\A(a+)+\\z/]", &|_| None).expect("a type");
+    let value = json!(format!("{}!", "a".repeat(5_000)));
+    let message = hostile.check("p", &value).expect_err("no match");
+    assert!(
+        message.starts_with("parameter 'p' expects a match"),
+        "{message}"
+    );
 }

@@ -1,0 +1,100 @@
+//! Type aliases of an environment, for the types of parameters: [`TypeAliases`].
+//!
+//! Invariant: each file is read once for one reader, a name means the same until the reader is
+//! dropped, and aliases that lead to each other end at [`TYPE_ALIAS_DEPTH`].
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use pcore::{Alias, AliasFile, Type};
+
+use super::Version;
+use crate::defaults::TYPE_ALIAS_DEPTH;
+use crate::task::check_size;
+
+/// `TargetSpec` for values of JSON: a name of a target, or an array of them at any depth.
+static TARGET_SPEC: LazyLock<Type> = LazyLock::new(|| {
+    let alias = Alias::declare("TargetSpec");
+    let itself = Type::from(Arc::clone(&alias));
+    let names = Type::variant(vec![
+        Type::non_empty_string(),
+        Type::array_of(itself.clone()),
+    ]);
+    // It cannot fail: the variant has a type that is no alias.
+    let _ = alias.resolve(&names);
+    itself
+});
+
+/// Finds type aliases of one version of an environment.
+pub(super) struct TypeAliases<'a> {
+    version: &'a Version,
+    known: RefCell<HashMap<String, Option<Type>>>,
+    depth: Cell<usize>,
+}
+
+impl<'a> TypeAliases<'a> {
+    pub(super) fn new(version: &'a Version) -> Self {
+        Self {
+            version,
+            known: RefCell::default(),
+            depth: Cell::new(0),
+        }
+    }
+
+    /// The alias of this name, in any case of letters, as Puppet's loaders find it.
+    pub(super) fn named(&self, name: &str) -> Option<Type> {
+        let name = name.to_lowercase();
+        if matches!(&*name, "targetspec" | "boltlib::targetspec") {
+            return Some(TARGET_SPEC.clone());
+        }
+        if let Some(ty) = stdlib::named_type(&name) {
+            return Some(ty);
+        }
+        if let Some(known) = self.known.borrow().get(&name) {
+            return known.clone();
+        }
+        if self.depth.get() >= TYPE_ALIAS_DEPTH {
+            return None;
+        }
+        self.depth.set(self.depth.get() + 1);
+        let found = self.read(&name);
+        self.depth.set(self.depth.get() - 1);
+        self.known.borrow_mut().insert(name, found.clone());
+        found
+    }
+
+    fn read(&self, name: &str) -> Option<Type> {
+        let text = self.source(name)?;
+        check_size(&text).ok()?;
+        let file = AliasFile::parse(&text).ok()?;
+        if !file.name().eq_ignore_ascii_case(name) {
+            return None;
+        }
+        let alias = Alias::declare(file.name());
+        let ty = Type::from(Arc::clone(&alias));
+        // While its file is read, the name stands for the alias itself, so it may be recursive.
+        self.known
+            .borrow_mut()
+            .insert(name.to_owned(), Some(ty.clone()));
+        file.resolve(&alias, &|name| self.named(name)).ok()?;
+        Some(ty)
+    }
+
+    /// The file of a name: of the environment or the module's `types/init.pp` for plain names,
+    /// otherwise below `types` of the module that the name begins with.
+    fn source(&self, name: &str) -> Option<String> {
+        let read = |module: Option<&str>, path: &str| {
+            let source = self.version.read_source(module, path).ok().flatten()?;
+            String::from_utf8(source.content).ok()
+        };
+        match name.split_once("::") {
+            None => read(None, &format!("types/{name}.pp"))
+                .or_else(|| read(Some(name), "types/init.pp")),
+            Some((module, rest)) => read(
+                Some(module),
+                &format!("types/{}.pp", rest.replace("::", "/")),
+            ),
+        }
+    }
+}

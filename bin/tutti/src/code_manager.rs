@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::code_manager::code_cache::CodeCache;
 use ::code_manager::file_sync::{FileSync, FileSyncSettings};
 use ::code_manager::gate::Gate;
 use ::code_manager::incoming_webhooks::Secret;
 use ::code_manager::puppetserver::Puppetserver;
-use ::code_manager::service::{After, InUse, Observer, Others, Worker};
+use ::code_manager::service::{InUse, Observer, Others, Worker};
 use ::code_manager::versioned_code::CodeId;
 use ::code_manager::{
     CodeManager, Deployer, EnvironmentName, Git, R10kFile, Settings, Signature, WriteProbe,
@@ -102,7 +103,7 @@ impl CodeStarter {
     async fn try_start(&self) -> Result<api::StartedCode> {
         let (config, store) = (&self.config, &self.store);
         let (deployer, observers, features) = open(config).await?;
-        let after: Vec<Arc<dyn After>> = match &config.puppetserver {
+        let after: Vec<Arc<dyn CodeCache>> = match &config.puppetserver {
             Some(named) => vec![Arc::new(puppetserver(config, named)?)],
             None => Vec::new(),
         };

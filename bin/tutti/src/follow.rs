@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
+use code_manager::code_cache::CodeCache;
 use code_manager::file_sync::{Follower, FollowerSettings, Stale};
-use code_manager::service::After;
 use pki::{ClientAuth, ServerCertnames, ServerTls};
 use reqwest::Url;
 use serde::Deserialize;
@@ -78,7 +78,7 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     config.require_revocation()?;
     config.warn_without_revocation();
     let server = follow.url().map_err(anyhow::Error::msg)?;
-    let mut after: Vec<Arc<dyn After>> = Vec::new();
+    let mut after: Vec<Arc<dyn CodeCache>> = Vec::new();
     if let Some(named) = &config.puppetserver {
         after.push(Arc::new(crate::code_manager::puppetserver(&config, named)?));
     }

@@ -28,19 +28,19 @@ use crate::error::{DeployError, OpenError, SourcesError};
 use crate::file_sync;
 use crate::git::{Git, Mirrors};
 use crate::hold::{Hold, Holder};
-use crate::lock::{LOCK_FILE, Lock, Origin};
+use crate::lock::{LOCK_FILE, Lock, Origin, staged_lock};
 use crate::r10k_deploy::{self, R10K_FILE};
 use crate::resolve::{Fixed, Round, Wish};
 use crate::settings::{R10kFile, Settings};
 use crate::source::{Environments, Found, SourceKind, defined};
 use crate::svn::Svn;
+use crate::tree_notes::repositories_directory;
 use crate::trees::{CONTROL, Tree, Trees, Wanted};
 use crate::types::generate;
 use crate::verify::verify_environment;
 use crate::version::{GENERATED_FILE, Layout, Part, Signature, Switched, Versions, write_list};
 use crate::write_probe::{ProbeScope, WriteProbe};
 
-pub(crate) use modules::is_name_of;
 pub use restore::Restored;
 pub(crate) use verified::note as healed_note;
 
@@ -112,9 +112,14 @@ impl Deployer {
         let versions = directory.join("versions");
         let versions = Versions::open(content, &versions, &settings.environments)?;
         let svn = Svn::new(hold.clone());
-        let mirrors = Mirrors::new(directory.join("repositories"), git, hold);
-        let archives = Archives::new(&settings, versions.content().clone());
-        let trees = Trees::new(&mirrors, &archives, &svn, versions.content(), &settings);
+        let mirrors = Mirrors::new(repositories_directory(directory), git, hold);
+        let archives = Archives::new(
+            directory,
+            &settings.forge,
+            settings.proxy.as_deref(),
+            versions.content().clone(),
+        );
+        let trees = Trees::new(&mirrors, &archives, &svn, versions.content(), directory);
         Ok(Self {
             shared: Arc::new(Shared {
                 settings,
@@ -132,7 +137,8 @@ impl Deployer {
 
     /// The probe of the directories that this deployer writes to.
     pub fn probe(&self) -> WriteProbe {
-        WriteProbe::of(&self.shared.settings)
+        let settings = &self.shared.settings;
+        WriteProbe::new(&settings.directory, &settings.environments)
     }
 
     /// Fails with what keeps a deployment of the environment from going live, as far as the directories go.
@@ -214,14 +220,13 @@ impl Deployer {
     pub async fn build(&self, found: &Found, round: &Round) -> Result<Built, DeployError> {
         let fixed = Box::pin(round.fixed(found)).await?;
         let (file, notes) = Box::pin(self.file(found, &fixed)).await?;
-        let settings = &self.shared.settings;
         let live = self.shared.versions.live(&found.environment);
         let live = live.and_then(|live| self.shared.versions.lock(&found.environment, &live));
         let wish = Wish {
             found,
             fixed: &fixed,
             file: &file,
-            settings,
+            settings: &self.shared.settings.resolving(),
             live: live.as_ref(),
         };
         let lock = round.lock(wish).await?;
@@ -324,7 +329,7 @@ impl Deployer {
             if let Some(unparsed) = verify_environment(content, &manifest)? {
                 return Err(DeployError::Unparsed(unparsed));
             }
-            let lock = file_sync::signature_of(environment.as_str(), &manifest);
+            let lock = staged_lock(environment.as_str(), &manifest);
             let signature = lock.signature();
             let layout = published_layout(&manifest, &lock)?;
             versions.build(&environment, &signature, &layout)?;
@@ -368,7 +373,7 @@ impl Deployer {
             fixed,
             lock,
             file,
-            settings: &self.shared.settings,
+            forge: &self.shared.settings.forge,
         };
         let trees = self.shared.trees.all(wanted).await?;
         let none = Manifest::default();

@@ -9,7 +9,7 @@ use crate::file_sync::StagingError;
 use crate::git::{GitError, TreeError};
 use crate::lock::LOCK_FILE;
 use crate::resolve::{ModuleError, ResolveError};
-use crate::trees::TakeError;
+use crate::trees::TreesError;
 use crate::types::TypesError;
 use crate::verify::Unparsed;
 use crate::version::{LayoutError, Signature, VersionError};
@@ -42,9 +42,9 @@ pub enum DeployError {
     /// The Puppetfile cannot be read.
     #[error(transparent)]
     Tree(#[from] TreeError),
-    /// Modules, or the control repository, that cannot be brought here; by name.
-    #[error("{}", shown(.0))]
-    Trees(Vec<(String, TakeError)>),
+    /// Modules, or the control repository, cannot be brought here.
+    #[error(transparent)]
+    Trees(#[from] TreesError),
     /// A module that is to stand in the control repository.
     #[error(
         "module {module}: it is said to be local, but the control repository has no {directory}"
@@ -143,12 +143,4 @@ pub enum DeployError {
 fn listed(obstacles: &[WriteObstacle]) -> String {
     let told: Vec<String> = obstacles.iter().map(ToString::to_string).collect();
     told.join("\n")
-}
-
-fn shown(failed: &[(String, TakeError)]) -> String {
-    let said: Vec<String> = failed
-        .iter()
-        .map(|(name, error)| format!("{name}: {error}"))
-        .collect();
-    said.join("\n")
 }

@@ -3,9 +3,11 @@
 //! The rule that must hold: every reader of an environment sees one whole version of it, always.
 
 mod archive;
+pub mod code_cache;
 pub mod content;
 pub mod defaults;
 pub mod deployer;
+pub mod diff;
 mod error;
 pub mod file_sync;
 pub mod gate;
@@ -15,6 +17,7 @@ mod hold;
 pub mod incoming_webhooks;
 pub mod integrity;
 pub mod lock;
+pub mod notes;
 pub mod post_hook;
 pub mod postrun;
 mod program;
@@ -27,6 +30,7 @@ mod settings;
 pub mod source;
 pub mod statuses;
 pub mod svn;
+pub mod tree_notes;
 mod trees;
 mod types;
 pub mod verify;
@@ -34,7 +38,7 @@ pub mod version;
 pub mod versioned_code;
 mod write_probe;
 
-pub use archive::{ArchiveError, HttpError, UnpackError};
+pub use archive::{ArchiveError, ForgeSettings, HttpError, UnpackError};
 pub use deployer::{Built, Deployer};
 pub use environments::EnvironmentName;
 pub use error::{DeployError, OpenError, SourcesError};
@@ -44,8 +48,7 @@ pub use lock::Lock;
 pub use resolve::Round;
 pub use service::CodeManager;
 pub use settings::{
-    ForgeSettings, HookAddress, R10k, R10kError, R10kFile, R10kFileError, Settings,
-    UnsupportedSetting,
+    HookAddress, R10k, R10kError, R10kFile, R10kFileError, Settings, UnsupportedSetting,
 };
 pub use trees::TakeError;
 pub use types::{GenerateTypes, TypesError};

@@ -3,9 +3,13 @@
 //! It is kept in the version as `.tutti-version.json`. The rule that must hold: the same lock means the
 //! same content, so the [`Signature`] of a version is made of it alone.
 
+mod staged;
+
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
+
+pub use staged::{STAGED, staged_lock};
 
 use crate::version::Signature;
 
@@ -108,6 +112,12 @@ pub enum Origin {
     },
     /// It stands in the control repository.
     Local,
+}
+
+/// True if `name` means the module `owner/name` or `name`: the whole name, with a slash or a hyphen, or its last part.
+pub fn is_module_name(module: &str, name: &str) -> bool {
+    let last = module.rsplit('/').next().unwrap_or(module);
+    name == last || name.replacen('-', "/", 1) == module
 }
 
 // === impl LockedModule ===

@@ -9,8 +9,7 @@ use environments::EnvironmentName;
 use tokio::process::Command;
 
 use crate::defaults::{POSTRUN_BYTES, POSTRUN_TIMEOUT};
-use crate::git::one_line;
-use crate::program::{self, RunError};
+use crate::program::{self, RunError, one_line};
 use crate::service::{Observer, Over};
 
 /// What a server runs after each deployment that made something else live.

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::{Child, Command};
 
-use crate::defaults::PROGRAM_MESSAGE_BYTES;
+use crate::defaults::{GIT_MESSAGE_BYTES, PROGRAM_MESSAGE_BYTES};
 
 /// How a program ended.
 #[derive(Debug)]
@@ -134,6 +134,19 @@ async fn begin(pipe: Option<impl AsyncRead + Unpin>) -> Result<Vec<u8>, RunError
     let rest = tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await;
     rest.map_err(RunError::Start)?;
     Ok(bytes)
+}
+
+/// The message of a program, in one line of at most [`GIT_MESSAGE_BYTES`].
+pub(crate) fn one_line(message: &[u8]) -> String {
+    let text = String::from_utf8_lossy(message);
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|it| !it.is_empty())
+        .collect();
+    let mut text = lines.join("; ");
+    text.truncate(text.floor_char_boundary(GIT_MESSAGE_BYTES));
+    text
 }
 
 #[cfg(test)]

@@ -16,11 +16,11 @@ use pki::{ClientTls, TlsFiles};
 use reqwest::{Client, ClientBuilder, StatusCode, Url};
 use serde_json::Value;
 
+use crate::code_cache::{CodeCache, CompilePause, PausedCompiles};
 use crate::defaults::{
     COMPILES_LOOK, COMPILES_WAIT, FLUSH_ATTEMPTS, FLUSH_BACKOFF, FLUSH_TIMEOUT, STATUS_BYTES,
 };
 use crate::gate::{Closed, Gate};
-use crate::service::{After, Pause, Paused};
 
 /// A puppetserver.
 #[derive(Debug)]
@@ -182,13 +182,13 @@ fn read(status: &Value) -> Option<Pool> {
     })
 }
 
-impl Pause for Closed {}
+impl CompilePause for Closed {}
 
 #[async_trait]
-impl After for Puppetserver {
-    async fn switching(&self) -> Paused {
+impl CodeCache for Puppetserver {
+    async fn switching(&self) -> PausedCompiles {
         let Some(gate) = &self.gate else {
-            return Paused::default();
+            return PausedCompiles::default();
         };
         let note = |why: &(dyn Error + 'static)| {
             let host = self.host();
@@ -200,12 +200,12 @@ impl After for Puppetserver {
         match gate.close().await {
             Ok(mut closed) => {
                 let quiet = self.quiet(&mut closed).await;
-                Paused {
+                PausedCompiles {
                     pause: Some(Box::new(closed)),
                     note: quiet.err().map(|why| note(&*why)),
                 }
             }
-            Err(error) => Paused {
+            Err(error) => PausedCompiles {
                 pause: None,
                 note: Some(note(&error)),
             },

@@ -18,10 +18,9 @@ use tokio::sync::OnceCell;
 pub use error::{ModuleError, ResolveError};
 pub(crate) use fixed::Fixed;
 
-use crate::archive::{Archives, Forge, Slug};
+use crate::archive::{Archives, Forge, ForgeSettings, Slug};
 use crate::git::{Commit, GitError, Mirror, Mirrors, Refs, Wanted};
 use crate::lock::{Lock, LockedModule, Origin};
-use crate::settings::Settings;
 use crate::source::{self, Base, Found, filter};
 use crate::svn::{Address, Svn};
 
@@ -59,6 +58,19 @@ enum Question {
 /// What was answered.
 type Answer = Arc<OnceCell<Result<String, Arc<ModuleError>>>>;
 
+/// Settings that decide what a Puppetfile resolves to.
+#[derive(Clone, Debug)]
+pub struct ResolveSettings {
+    /// Branch, tag or commit of modules for which the Puppetfile names none.
+    pub default_ref: Option<String>,
+    /// Modules come without their `spec` directories unless the Puppetfile says otherwise.
+    pub exclude_spec: bool,
+    /// `puppet generate types` runs in the version, which makes it another version.
+    pub generate_types: bool,
+    /// The Forge of modules that name no source.
+    pub forge: ForgeSettings,
+}
+
 /// What an environment is resolved with.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wish<'a> {
@@ -66,7 +78,7 @@ pub(crate) struct Wish<'a> {
     pub(crate) fixed: &'a Fixed,
     /// With the modules of a list.
     pub(crate) file: &'a Puppetfile,
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: &'a ResolveSettings,
     /// What is live: releases that nobody names stay.
     pub(crate) live: Option<&'a Lock>,
 }
@@ -187,7 +199,7 @@ impl Round {
             environment: found.environment.to_string(),
             control: wish.fixed.control(found),
             modules: locked,
-            generated_types: settings.generate_types.is_some(),
+            generated_types: settings.generate_types,
         })
     }
 
@@ -243,7 +255,7 @@ impl Round {
         wish: Wish<'_>,
     ) -> Result<Origin, ModuleError> {
         let named = wish.file.forge.as_deref();
-        let forge = self.archives.forge(wish.settings, named)?;
+        let forge = self.archives.forge(&wish.settings.forge, named)?;
         let name = slug(&module.name);
         let version = match version {
             ForgeVersion::Exact(version) => version.clone(),

@@ -5,22 +5,22 @@
 mod subversion;
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use puppetfile::{Mod, Puppetfile, Source};
 use tokio::sync::OnceCell;
 use tokio::task::JoinSet;
 
-use crate::archive::{ArchiveError, Archives, Slug, Taken, read_note, write_note};
+use crate::archive::{ArchiveError, Archives, ForgeSettings, Slug, Taken};
 use crate::content::{Content, ContentError, ContentHash, Entry, Manifest, TreeId};
 use crate::defaults::TREES;
-use crate::error::DeployError;
-use crate::git::{Commit, Mirror, Mirrors, TreeError, take_in};
+use crate::git::{Commit, GitError, Mirror, Mirrors, TreeError, take_in};
 use crate::lock::{Lock, LockedModule, Origin};
+use crate::notes::{read_note, write_note};
 use crate::resolve::{Fixed, slug};
-use crate::settings::Settings;
-use crate::svn::{self, Address, Svn, SvnError};
+use crate::svn::{Address, Svn, SvnError};
+use crate::tree_notes::{commits_directory, revisions_directory};
 use crate::verify::{Unparsed, verify};
 
 /// Brings trees here. Cheap to clone.
@@ -53,7 +53,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) fixed: &'a Fixed,
     pub(crate) lock: &'a Lock,
     pub(crate) file: &'a Puppetfile,
-    pub(crate) settings: &'a Settings,
+    pub(crate) forge: &'a ForgeSettings,
 }
 
 /// The control repository's place among the trees; no module has it.
@@ -85,6 +85,28 @@ pub enum TakeError {
     Broken,
 }
 
+/// Reason for which the trees of a version are not all here.
+#[derive(Debug, thiserror::Error)]
+pub enum TreesError {
+    /// A copy of a repository cannot be used.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// These modules, or the control repository, cannot be brought here; by name.
+    #[error("{}", shown(.0))]
+    Taking(Vec<(String, TakeError)>),
+    /// A bug.
+    #[error("something that cannot happen did (a bug; please report it)")]
+    Broken,
+}
+
+fn shown(failed: &[(String, TakeError)]) -> String {
+    let lines: Vec<String> = failed
+        .iter()
+        .map(|(name, error)| format!("{name}: {error}"))
+        .collect();
+    lines.join("\n")
+}
+
 /// Trees on their way, with their directories and names.
 type Taking = JoinSet<(String, String, Result<Tree, TakeError>)>;
 
@@ -113,14 +135,14 @@ impl Trees {
         archives: &Archives,
         svn: &Svn,
         content: &Content,
-        settings: &Settings,
+        store: &Path,
     ) -> Self {
         Self {
             mirrors: mirrors.clone(),
             archives: archives.clone(),
             svn: svn.clone(),
             content: content.clone(),
-            svn_notes: svn::notes(&settings.directory),
+            svn_notes: revisions_directory(store),
             shared: Shared::default(),
         }
     }
@@ -138,7 +160,7 @@ impl Trees {
     pub(crate) async fn all(
         &self,
         wanted: Wanted<'_>,
-    ) -> Result<BTreeMap<String, Tree>, DeployError> {
+    ) -> Result<BTreeMap<String, Tree>, TreesError> {
         let mut taking = Taking::new();
         match wanted.fixed {
             Fixed::Git { remote, commit } => {
@@ -163,13 +185,13 @@ impl Trees {
         let mods = file.mods.iter();
         let mods: HashMap<String, &Mod> = mods.map(|it| (file.directory(it), it)).collect();
         for module in &wanted.lock.modules {
-            let named = mods.get(&module.directory).ok_or(DeployError::Broken)?;
+            let named = mods.get(&module.directory).ok_or(TreesError::Broken)?;
             self.take(&mut taking, module, named, wanted)?;
         }
         let mut trees = BTreeMap::new();
         let mut failed = Vec::new();
         while let Some(taken) = taking.join_next().await {
-            match taken.map_err(|_| DeployError::Broken)? {
+            match taken.map_err(|_| TreesError::Broken)? {
                 (directory, _, Ok(tree)) => drop(trees.insert(directory, tree)),
                 (_, name, Err(error)) => failed.push((name, error)),
             }
@@ -177,7 +199,7 @@ impl Trees {
         failed.sort_by(|(one, _), (other, _)| one.cmp(other));
         match failed.is_empty() {
             true => Ok(trees),
-            false => Err(DeployError::Trees(failed)),
+            false => Err(TreesError::Taking(failed)),
         }
     }
 
@@ -187,11 +209,11 @@ impl Trees {
         module: &LockedModule,
         named: &Mod,
         wanted: Wanted<'_>,
-    ) -> Result<(), DeployError> {
+    ) -> Result<(), TreesError> {
         let (directory, name) = (&module.directory, &module.name);
         match (&module.origin, &named.source) {
             (Origin::Git { commit, .. }, Source::Git { remote, .. }) => {
-                let commit = commit.parse().map_err(|()| DeployError::Broken)?;
+                let commit = commit.parse().map_err(|()| TreesError::Broken)?;
                 let mirror = self.mirrors.mirror(remote)?;
                 self.take_commit(taking, directory, name, mirror, &commit);
             }
@@ -203,7 +225,7 @@ impl Trees {
             ) => {
                 let forge = self
                     .archives
-                    .forge(wanted.settings, wanted.file.forge.as_deref());
+                    .forge(wanted.forge, wanted.file.forge.as_deref());
                 let slug = Slug {
                     module: slug(&named.name),
                     version: version.clone(),
@@ -218,11 +240,11 @@ impl Trees {
                 self.take_archive(taking, directory, name, location, sha256);
             }
             (Origin::Svn { revision, .. }, source @ Source::Svn { .. }) => {
-                let (address, _) = Address::of(source).map_err(|_| DeployError::Broken)?;
+                let (address, _) = Address::of(source).map_err(|_| TreesError::Broken)?;
                 self.take_revision(taking, directory, name, address, *revision);
             }
             (Origin::Local, _) => {}
-            _ => return Err(DeployError::Broken),
+            _ => return Err(TreesError::Broken),
         }
         Ok(())
     }
@@ -379,6 +401,5 @@ impl Trees {
 
 /// Where it is noted which tree a commit is.
 fn note(mirror: &Mirror, commit: &Commit) -> PathBuf {
-    let directory = mirror.directory().with_extension("trees");
-    directory.join(commit.as_str())
+    commits_directory(mirror.directory()).join(commit.as_str())
 }

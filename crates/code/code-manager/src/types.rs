@@ -11,8 +11,7 @@ use environments::EnvironmentName;
 use tokio::process::Command;
 
 use crate::defaults::{TYPES_BYTES, TYPES_TIMEOUT};
-use crate::git::one_line;
-use crate::program::{self, RunError};
+use crate::program::{self, RunError, one_line};
 
 /// How Puppet is run.
 #[derive(Clone, Debug, PartialEq, Eq)]

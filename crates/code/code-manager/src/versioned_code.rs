@@ -205,7 +205,7 @@ mod tests {
         let live = root.canonicalize().unwrap();
         let live = live.join(format!("code/versions/production_{NEW}"));
         std::os::unix::fs::symlink(live, environments.join("production")).unwrap();
-        Versions::look_at(&root.join("code"), &environments)
+        Versions::look(&root.join("code"), &environments)
     }
 
     fn asked(versions: &Versions, environment: &str, id: &str, path: &str) -> String {

@@ -11,11 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use super::ArchiveError;
 use super::http::{Http, HttpError, Wish};
-use super::notes::{read_note, write_note};
 use crate::content::{Content, ContentHash};
 use crate::defaults::FORGE_ANSWER_BYTES;
 use crate::git::shown;
-use crate::settings::ForgeSettings;
+use crate::notes::{read_note, write_note};
 
 /// A Forge at an address.
 #[derive(Debug, Clone)]
@@ -57,6 +56,30 @@ struct Module {
 #[derive(Deserialize)]
 struct Current {
     version: String,
+}
+
+/// The Forge.
+#[derive(Clone, Debug)]
+pub struct ForgeSettings {
+    /// Its address.
+    pub baseurl: String,
+    /// The whole header: `Bearer …`.
+    pub authorization_token: Option<SecretString>,
+    /// `http://proxy:3128`; empty: none; `None`: the one of the [`Settings`].
+    pub proxy: Option<String>,
+    /// Whether `forge` in a Puppetfile counts.
+    pub allow_puppetfile_override: bool,
+}
+
+impl Default for ForgeSettings {
+    fn default() -> Self {
+        Self {
+            baseurl: "https://forgeapi.puppet.com".to_owned(),
+            authorization_token: None,
+            proxy: None,
+            allow_puppetfile_override: false,
+        }
+    }
 }
 
 // === impl Forge ===

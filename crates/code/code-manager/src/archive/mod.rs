@@ -7,7 +7,6 @@ mod download;
 mod entries;
 mod forge;
 pub(crate) mod http;
-mod notes;
 mod root;
 mod unpack;
 
@@ -18,16 +17,16 @@ use std::sync::Arc;
 use reqwest::Url;
 use secrecy::SecretString;
 
+pub use forge::ForgeSettings;
 pub(crate) use forge::{Forge, Slug};
 pub use http::HttpError;
-pub(crate) use notes::{read_note, write_note};
-pub(crate) use unpack::Form;
 pub use unpack::UnpackError;
 
 use crate::content::{Content, ContentError, ContentHash, Manifest};
 use crate::defaults::ARCHIVE_BYTES;
 use crate::git::shown;
-use crate::settings::Settings;
+use crate::notes::{read_note, write_note};
+use crate::tree_notes::{ArchiveForm, archive_note_name, archives_directory, note_name};
 use crate::verify::{Unparsed, verify};
 use download::{Checksum, Download, copy, local};
 use http::{Http, Wish};
@@ -134,13 +133,20 @@ pub enum ArchiveError {
 // === impl Archives ===
 
 impl Archives {
-    pub(crate) fn new(settings: &Settings, content: Content) -> Self {
-        let proxy = settings.proxy.clone();
-        let forge = settings.forge.proxy.clone().or_else(|| proxy.clone());
+    /// Archives below the directory of deployments `store`. The Forge is reached through its own proxy, or else
+    /// through `proxy`.
+    pub(crate) fn new(
+        store: &Path,
+        forge: &ForgeSettings,
+        proxy: Option<&str>,
+        content: Content,
+    ) -> Self {
+        let proxy = proxy.map(str::to_owned);
+        let forge = forge.proxy.clone().or_else(|| proxy.clone());
         Self {
             shared: Arc::new(Shared {
                 content,
-                directory: directory(&settings.directory),
+                directory: archives_directory(store),
                 forge: Http::new(forge),
                 other: Http::new(proxy),
             }),
@@ -150,10 +156,10 @@ impl Archives {
     /// The Forge of the settings, or the one that a Puppetfile names.
     pub(crate) fn forge(
         &self,
-        settings: &Settings,
+        settings: &ForgeSettings,
         named: Option<&str>,
     ) -> Result<Forge, ArchiveError> {
-        Forge::new(&settings.forge, named, &self.shared.directory)
+        Forge::new(settings, named, &self.shared.directory)
     }
 
     /// The version of a module's newest release.
@@ -185,7 +191,7 @@ impl Archives {
         slug: &Slug,
         sha256: &str,
     ) -> Result<Taken, ArchiveError> {
-        if let Some(taken) = self.here(sha256, Form::Release).await? {
+        if let Some(taken) = self.here(sha256, ArchiveForm::Release).await? {
             return Ok(taken);
         }
         let (found, taken) = self.bring_release(forge, slug).await?;
@@ -216,14 +222,14 @@ impl Archives {
         location: &str,
         sha256: &str,
     ) -> Result<Taken, ArchiveError> {
-        if let Some(taken) = self.here(sha256, Form::Any).await? {
+        if let Some(taken) = self.here(sha256, ArchiveForm::Any).await? {
             return Ok(taken);
         }
         let wanted = Checksum::Sha256(sha256.to_owned());
         Ok(self.bring(location, &wanted).await?.1)
     }
 
-    async fn here(&self, sha256: &str, form: Form) -> Result<Option<Taken>, ArchiveError> {
+    async fn here(&self, sha256: &str, form: ArchiveForm) -> Result<Option<Taken>, ArchiveError> {
         let (content, note) = (self.shared.content.clone(), self.tree_note(sha256, form));
         let look = move || {
             let known = read_note(&note).and_then(|text| text.parse::<ContentHash>().ok());
@@ -260,7 +266,9 @@ impl Archives {
         };
         let brought = self.download(&self.shared.forge, &url, token).await?;
         let what = slug.to_string();
-        let taken = self.take(brought, &wanted, what, Form::Release).await;
+        let taken = self
+            .take(brought, &wanted, what, ArchiveForm::Release)
+            .await;
         if matches!(taken, Err(ArchiveError::Checksum { .. })) {
             // The Forge may say something else by now.
             forge.forget(slug);
@@ -285,7 +293,7 @@ impl Archives {
             }
             self.download(&self.shared.other, &url, None).await?
         };
-        self.take(brought, wanted, what, Form::Any).await
+        self.take(brought, wanted, what, ArchiveForm::Any).await
     }
 
     async fn download(
@@ -310,7 +318,7 @@ impl Archives {
         brought: Download,
         wanted: &Checksum,
         what: String,
-        form: Form,
+        form: ArchiveForm,
     ) -> Result<(String, Taken), ArchiveError> {
         let (file, sha256) = brought.checked(wanted, &what)?;
         let note = self.tree_note(&sha256, form);
@@ -330,41 +338,15 @@ impl Archives {
         Ok((sha256, blocking(take).await?))
     }
 
-    fn tree_note(&self, sha256: &str, form: Form) -> PathBuf {
-        self.note("trees", sha256, &Some(form_name(form).to_owned()))
+    fn tree_note(&self, sha256: &str, form: ArchiveForm) -> PathBuf {
+        let directory = self.shared.directory.join("trees");
+        directory.join(archive_note_name(sha256, form))
     }
 
     fn note(&self, kind: &str, of: &str, and: &Option<String>) -> PathBuf {
         let name = note_name(of, and.as_deref().unwrap_or_default());
         self.shared.directory.join(kind).join(name)
     }
-}
-
-fn form_name(form: Form) -> &'static str {
-    match form {
-        Form::Release => "release",
-        Form::Any => "any",
-    }
-}
-
-/// It is a hash, since what it is of may come from anywhere.
-fn note_name(of: &str, and: &str) -> String {
-    ContentHash::of(format!("{of}\0{and}").as_bytes()).to_string()
-}
-
-/// The names of the notes that say which tree an archive holds, however it is read.
-pub(crate) fn tree_names(sha256: &str) -> [String; 2] {
-    [Form::Release, Form::Any].map(|form| note_name(sha256, form_name(form)))
-}
-
-/// The name of the note of a release of a module, `owner/name`.
-pub(crate) fn release_name(module: &str, version: &str) -> String {
-    format!("{}-{version}", module.replace('/', "-"))
-}
-
-/// Where notes of archives and releases are.
-pub(crate) fn directory(store: &Path) -> PathBuf {
-    store.join("archives")
 }
 
 async fn blocking<T: Send + 'static>(

@@ -3,8 +3,9 @@
 //! The rule that must hold: every path of the archive was looked at before, those outside of the root too.
 
 use super::entries::Kind;
-use super::unpack::{Form, UnpackError};
+use super::unpack::UnpackError;
 use crate::content::TreePath;
+use crate::tree_notes::ArchiveForm;
 
 /// The directory, with a slash behind it; empty: the archive itself.
 #[derive(Debug, PartialEq, Eq)]
@@ -12,7 +13,7 @@ pub(super) struct Root(Vec<u8>);
 
 const METADATA: &[u8] = b"metadata.json";
 
-pub(super) fn root(paths: &[(Vec<u8>, Kind)], form: Form) -> Result<Root, UnpackError> {
+pub(super) fn root(paths: &[(Vec<u8>, Kind)], form: ArchiveForm) -> Result<Root, UnpackError> {
     for (path, _) in paths.iter().filter(|(path, _)| !path.is_empty()) {
         // `.git` is skipped later.
         let plain = String::from_utf8_lossy(path).to_ascii_lowercase();
@@ -30,10 +31,12 @@ pub(super) fn root(paths: &[(Vec<u8>, Kind)], form: Form) -> Result<Root, Unpack
     });
     let nearest = metadata.min_by_key(|before| (before.len(), *before));
     match (form, nearest) {
-        (Form::Release, Some(nearest)) => Ok(Root(nearest.to_vec())),
-        (Form::Release, None) => Err(UnpackError::NoMetadata),
-        (Form::Any, Some(nearest)) if is_the_only(paths, nearest) => Ok(Root(nearest.to_vec())),
-        (Form::Any, _) => Ok(Root(Vec::new())),
+        (ArchiveForm::Release, Some(nearest)) => Ok(Root(nearest.to_vec())),
+        (ArchiveForm::Release, None) => Err(UnpackError::NoMetadata),
+        (ArchiveForm::Any, Some(nearest)) if is_the_only(paths, nearest) => {
+            Ok(Root(nearest.to_vec()))
+        }
+        (ArchiveForm::Any, _) => Ok(Root(Vec::new())),
     }
 }
 
@@ -68,7 +71,7 @@ impl Root {
 mod tests {
     use super::*;
 
-    fn found(paths: &[&str], form: Form) -> Option<String> {
+    fn found(paths: &[&str], form: ArchiveForm) -> Option<String> {
         let file = Kind::File { executable: false };
         let paths: Vec<(Vec<u8>, Kind)> = paths
             .iter()
@@ -97,7 +100,7 @@ mod tests {
             (vec!["a/metadata.json", "/etc/x"], None),
         ] {
             assert_eq!(
-                found(&paths, Form::Release).as_deref(),
+                found(&paths, ArchiveForm::Release).as_deref(),
                 expected,
                 "{paths:?}"
             );
@@ -114,7 +117,7 @@ mod tests {
             (vec!["a/x"], ""),
         ] {
             assert_eq!(
-                found(&paths, Form::Any).as_deref(),
+                found(&paths, ArchiveForm::Any).as_deref(),
                 Some(expected),
                 "{paths:?}"
             );

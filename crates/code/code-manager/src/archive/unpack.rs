@@ -16,15 +16,7 @@ use crate::content::{
     Content, ContentError, IntakeError, Manifest, TreeId, TreePath, TreePathError,
 };
 use crate::defaults::{ARCHIVE_UNPACKED_BYTES, FILE_BYTES};
-
-/// Whose rules an archive follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// A release of a Forge: what is beside its `metadata.json`, without links, as `puppet_forge` does it.
-    Release,
-    /// Any: as it is, or what its one directory holds if that is a release's.
-    Any,
-}
+use crate::tree_notes::ArchiveForm;
 
 /// Why an archive cannot be taken in.
 #[derive(Debug, thiserror::Error)]
@@ -85,7 +77,7 @@ pub(crate) struct Unpacked {
 /// Takes an archive in. Blocks.
 pub(crate) fn unpack(
     archive: &Path,
-    form: Form,
+    form: ArchiveForm,
     content: &Content,
 ) -> Result<Unpacked, UnpackError> {
     let mut paths = Vec::new();
@@ -110,7 +102,7 @@ pub(crate) fn unpack(
         let path = TreePath::new(path)?;
         match member.kind {
             Kind::Directory => {}
-            Kind::Link if form == Form::Release => skipped.push(path.to_string()),
+            Kind::Link if form == ArchiveForm::Release => skipped.push(path.to_string()),
             Kind::Link => intake.link(path, &member.target)?,
             Kind::File { executable } => {
                 if member.size_bytes > FILE_BYTES {

@@ -30,7 +30,12 @@ impl Deployer {
     pub(crate) fn with(&self, settings: Settings, git: Git) -> Self {
         let versions = self.shared.versions.clone();
         let mirrors = self.shared.mirrors.with(git);
-        let archives = Archives::new(&settings, versions.content().clone());
+        let archives = Archives::new(
+            &settings.directory,
+            &settings.forge,
+            settings.proxy.as_deref(),
+            versions.content().clone(),
+        );
         let trees = self.shared.trees.with(&mirrors, &archives);
         Self {
             shared: Arc::new(Shared {

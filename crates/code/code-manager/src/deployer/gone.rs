@@ -7,7 +7,7 @@ use environments::EnvironmentName;
 use super::{Deployer, blocking};
 use crate::content::ContentError;
 use crate::error::DeployError;
-use crate::file_sync::STAGED;
+use crate::lock::STAGED;
 use crate::source::Environments;
 use crate::version::Signature;
 

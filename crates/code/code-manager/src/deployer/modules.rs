@@ -10,7 +10,7 @@ use puppetfile::{Mod, Puppetfile, Source};
 use super::{Built, Deployer};
 use crate::error::{DeployError, SourcesError};
 use crate::git::{Wanted, shown};
-use crate::lock::{ControlKind, Lock, LockedModule, Origin};
+use crate::lock::{ControlKind, Lock, LockedModule, Origin, is_module_name};
 use crate::resolve::{Fixed, Round, Wish};
 use crate::source::{Base, Found, SourceKind, defined};
 use crate::svn::Address;
@@ -41,7 +41,7 @@ impl Deployer {
             found: &found,
             fixed: &fixed,
             file: &wanted,
-            settings: &self.shared.settings,
+            settings: &self.shared.settings.resolving(),
             live: Some(&live),
         };
         let fresh = round.lock(wish).await?;
@@ -162,13 +162,7 @@ fn is_below(address: &str, other: &str) -> bool {
 }
 
 fn is_named(module: &Mod, name: &str) -> bool {
-    is_name_of(&module.name.to_string(), name)
-}
-
-/// Whether a module, `owner/name` or `name`, is meant: by both, with a slash or a hyphen, or by the last.
-pub(crate) fn is_name_of(module: &str, name: &str) -> bool {
-    let last = module.rsplit('/').next().unwrap_or(module);
-    name == last || name.replacen('-', "/", 1) == module
+    is_module_name(&module.name.to_string(), name)
 }
 
 /// The live lock, with what was looked up anew.

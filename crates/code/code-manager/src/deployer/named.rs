@@ -13,7 +13,7 @@ use crate::error::DeployError;
 use crate::git::{Commit, read_file};
 use crate::resolve::{Fixed, ResolveError};
 use crate::source::{Conflicts, Found};
-use crate::trees::{CONTROL_NAME, TakeError};
+use crate::trees::{CONTROL_NAME, TakeError, TreesError};
 
 impl Deployer {
     /// The modules of an environment, those that a list names among them, and what to tell people of it.
@@ -110,7 +110,9 @@ impl Deployer {
         tree: Result<Manifest, TakeError>,
         name: &str,
     ) -> Result<Option<Vec<u8>>, DeployError> {
-        let failed = |error| DeployError::Trees(vec![(CONTROL_NAME.to_owned(), error)]);
+        let failed = |error| -> DeployError {
+            TreesError::Taking(vec![(CONTROL_NAME.to_owned(), error)]).into()
+        };
         Ok(self.shared.trees.file_of(&tree.map_err(failed)?, name)?)
     }
 

@@ -9,12 +9,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Deployer, blocking};
 use crate::error::DeployError;
-use crate::file_sync::{self, STAGED, signature_of};
+use crate::file_sync;
 use crate::integrity::{
     self, CheckError, Integrity, StoreCheck, StoreVerification, VersionRepair, check_store,
     named_paths,
 };
-use crate::lock::Lock;
+use crate::lock::{Lock, STAGED, staged_lock};
 use crate::resolve::Fixed;
 use crate::service::VerifyError;
 use crate::version::{Layout, Signature};
@@ -154,7 +154,7 @@ impl Deployer {
         let environment = environment.clone();
         blocking(move || {
             let manifest = file_sync::read(&content, &root)?;
-            match signature_of(&lock.environment, &manifest).control == lock.control {
+            match staged_lock(&lock.environment, &manifest).control == lock.control {
                 true => super::published_layout(&manifest, &lock),
                 false => Err(DeployError::PublishedAnew(environment)),
             }

@@ -3,10 +3,8 @@
 //! The rule that must hold: while room is made, nothing is built or switched; whoever calls it sees to that.
 
 use super::Deployer;
-use crate::archive;
 use crate::content::ContentError;
-use crate::gc::{self, Beside, Collected, Keep, Kept};
-use crate::svn;
+use crate::gc::{self, Collected, Keep, Kept};
 
 // === impl Deployer ===
 
@@ -14,19 +12,27 @@ impl Deployer {
     /// Makes room on the disk. Nothing may be built or switched meanwhile. `beside`: of notes and copies of
     /// repositories, too. Blocks.
     pub fn collect(&self, kept: &Kept, beside: bool) -> Result<Collected, ContentError> {
-        let (versions, settings) = (&self.shared.versions, &self.shared.settings);
-        let mut collected = gc::collect(versions, kept)?;
+        let mut collected = gc::collect(&self.shared.versions, kept)?;
         if beside {
-            let sources = settings.sources.iter();
-            let beside = Beside {
-                mirrors: &self.shared.mirrors,
-                archives: &archive::directory(&settings.directory),
-                svn: &svn::notes(&settings.directory),
-                sources: sources.map(|it| it.remote.clone()).collect(),
-            };
-            gc::collect_beside(versions, beside, kept, &mut collected)?;
+            self.collect_beside(kept, &mut collected)?;
         }
         Ok(collected)
+    }
+
+    /// Removes notes, and copies of repositories that neither a source nor a version names.
+    fn collect_beside(&self, kept: &Kept, collected: &mut Collected) -> Result<(), ContentError> {
+        let (mirrors, settings) = (&self.shared.mirrors, &self.shared.settings);
+        let Some(mut needed) = gc::collect_notes(&self.shared.versions, kept, collected)? else {
+            return Ok(());
+        };
+        needed.extend(settings.sources.iter().map(|it| it.remote.clone()));
+        if !kept.dry_run {
+            collected.repositories = mirrors.forget_unused(&needed)?;
+        }
+        if !kept.cut.is_cancelled() {
+            collected.repositories_bytes = Some(mirrors.bytes()?);
+        }
+        Ok(())
     }
 
     /// Which versions stay that nobody uses.

@@ -35,10 +35,9 @@ mod staging;
 mod storage;
 
 pub use board::{Announced, FollowerState};
-pub(crate) use files::manifest_of;
 pub use follower::{Followed, Follower, FollowerSettings, Following, Knows, Stale, SyncState};
-pub use staging::{STAGED, StagingError};
-pub(crate) use staging::{read, signature_of};
+pub use staging::StagingError;
+pub(crate) use staging::read;
 pub use storage::{Blob, CheckInError, FileSync, FileSyncSettings};
 
 use crate::version::Signature;

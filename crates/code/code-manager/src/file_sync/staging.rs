@@ -15,11 +15,6 @@ use crate::content::{
     Content, ContentError, Intake, IntakeError, Manifest, TreePath, TreePathError, failed,
 };
 use crate::defaults::{FILE_BYTES, STAGING_ATTEMPTS, STAGING_PAUSE};
-use crate::lock::{Control, Lock};
-use crate::r10k_deploy::R10K_FILE;
-
-/// What a lock says of the control repository of such an environment.
-pub const STAGED: &str = "the staging directory";
 
 /// Why an environment of the staging directory cannot be taken in.
 #[derive(Debug, thiserror::Error)]
@@ -178,31 +173,6 @@ fn difference(before: &Stamps, after: &Stamps) -> Option<PathBuf> {
     changed.map(|(path, _)| path).or(new).cloned()
 }
 
-/// The lock of an environment that was taken in. What r10k says of when it was done does not count: the same
-/// code is the same version.
-pub(crate) fn signature_of(environment: &str, manifest: &Manifest) -> Lock {
-    let mut counted = Manifest::default();
-    for (path, entry) in manifest.entries() {
-        if path.as_bytes() != R10K_FILE.as_bytes() {
-            // It was in a tree before.
-            drop(counted.add(path.clone(), entry.clone()));
-        }
-    }
-    let mut commit = counted.encode().0.to_string();
-    commit.truncate(40);
-    Lock {
-        environment: environment.to_owned(),
-        control: Control {
-            remote: STAGED.to_owned(),
-            branch: environment.to_owned(),
-            commit,
-            ..Control::default()
-        },
-        modules: Vec::new(),
-        generated_types: false,
-    }
-}
-
 // === impl Stamp ===
 
 impl Stamp {
@@ -231,6 +201,8 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+    use crate::lock::staged_lock;
+    use crate::r10k_deploy::R10K_FILE;
 
     fn staged(files: &[&str]) -> (tempfile::TempDir, Content) {
         let root = tempfile::tempdir().unwrap();
@@ -299,7 +271,7 @@ mod tests {
         let staged = root.path().join("staged");
         let commit = |content: &Content| {
             let manifest = read(content, &staged).unwrap();
-            signature_of("production", &manifest).control.commit
+            staged_lock("production", &manifest).control.commit
         };
         let first = commit(&content);
         fs::write(staged.join(R10K_FILE), "{}").unwrap();

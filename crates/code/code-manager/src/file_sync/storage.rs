@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use api_types::{FileSyncRepository, LateFollower};
 use environments::EnvironmentName;
-use store::{CodeGenerationRow, Store, StoreError};
+use store::{CodeGenerationRow, Store, StoreError, now_ms};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
@@ -22,7 +22,6 @@ use super::commit_of;
 use super::files::FilesError;
 use super::published::Published;
 use crate::content::{ContentError, ContentHash, TreeId};
-use crate::service::now_ms;
 use crate::version::{Signature, Versions};
 
 /// Followers and what they are told. Cheap to clone.

@@ -13,7 +13,6 @@ mod notes;
 mod objects;
 
 use std::collections::{BTreeMap, HashSet};
-use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use environments::EnvironmentName;
@@ -21,12 +20,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::content::ContentError;
 use crate::defaults::{KEEP_AT_LEAST, KEEP_VERSIONS, KEEP_VERSIONS_FOR};
-use crate::git::Mirrors;
 use crate::version::{Signature, Versions};
 pub(crate) use claim::claim;
 pub use claim::is_claimed;
 use needs::Needs;
-use notes::{Notes, forget};
+use notes::forget;
 
 /// Which versions stay that nobody uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,18 +74,6 @@ pub struct Collected {
     pub repositories_bytes: Option<u64>,
 }
 
-/// Where what is beside versions and contents is.
-#[derive(Debug)]
-pub(crate) struct Beside<'a> {
-    pub(crate) mirrors: &'a Mirrors,
-    /// Notes of archives and releases.
-    pub(crate) archives: &'a Path,
-    /// Notes of Subversion's revisions.
-    pub(crate) svn: &'a Path,
-    /// The addresses of the control repositories.
-    pub(crate) sources: HashSet<String>,
-}
-
 // === impl Keep ===
 
 impl Default for Keep {
@@ -117,32 +103,20 @@ pub fn collect(versions: &Versions, kept: &Kept) -> Result<Collected, ContentErr
     Ok(collected)
 }
 
-/// Removes what is beside them and nobody needs: notes, lists of files, copies of repositories.
-pub(crate) fn collect_beside(
+/// Removes notes and lists of files that no version needs; gives the repositories that the locks of versions name,
+/// without credentials. `None`: it was cut off.
+pub fn collect_notes(
     versions: &Versions,
-    beside: Beside<'_>,
     kept: &Kept,
     collected: &mut Collected,
-) -> Result<(), ContentError> {
+) -> Result<Option<HashSet<String>>, ContentError> {
     let Some(needs) = Needs::of(versions, &kept.cut)? else {
-        return Ok(());
+        return Ok(None);
     };
     if !kept.dry_run {
-        let notes = Notes {
-            content: versions.content(),
-            archives: beside.archives,
-            svn: beside.svn,
-            repositories: beside.mirrors.directory(),
-        };
-        collected.notes = forget(&notes, &needs, kept)?;
-        let mut needed = beside.sources;
-        needed.extend(needs.remotes);
-        collected.repositories = beside.mirrors.forget_unused(&needed)?;
+        collected.notes = forget(versions, &needs, kept)?;
     }
-    if !kept.cut.is_cancelled() {
-        collected.repositories_bytes = Some(beside.mirrors.bytes()?);
-    }
-    Ok(())
+    Ok(Some(needs.remotes))
 }
 
 fn superfluous(

@@ -7,10 +7,9 @@ use std::collections::HashSet;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::archive::release_name;
 use crate::content::ContentError;
 use crate::lock::{ControlKind, Origin};
-use crate::svn;
+use crate::tree_notes::{release_note_name, revision_note_name};
 use crate::version::Versions;
 
 /// What locks name.
@@ -50,7 +49,7 @@ impl Needs {
             let control = &lock.control;
             match control.kind {
                 ControlKind::Svn => {
-                    let name = svn::note_name(&control.remote, &control.commit);
+                    let name = revision_note_name(&control.remote, &control.commit);
                     needs.revisions.insert(name);
                 }
                 ControlKind::Tarball => drop(needs.archives.insert(control.commit.clone())),
@@ -74,12 +73,12 @@ impl Needs {
             Origin::Forge {
                 version, sha256, ..
             } => {
-                self.releases.insert(release_name(module, &version));
+                self.releases.insert(release_note_name(module, &version));
                 self.archives.insert(sha256);
             }
             Origin::Tarball { sha256, .. } => drop(self.archives.insert(sha256)),
             Origin::Svn { remote, revision } => {
-                self.revisions.insert(svn::note_name(&remote, revision));
+                self.revisions.insert(revision_note_name(&remote, revision));
             }
             Origin::Local => {}
         }

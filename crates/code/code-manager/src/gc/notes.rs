@@ -11,55 +11,53 @@ use std::path::{Path, PathBuf};
 use super::Kept;
 use super::needs::Needs;
 use super::objects::is_spared;
-use crate::archive::{read_note, tree_names};
-use crate::content::{Content, ContentError, failed};
-
-/// Where notes are.
-#[derive(Debug)]
-pub(super) struct Notes<'a> {
-    pub(super) content: &'a Content,
-    /// Of archives and releases.
-    pub(super) archives: &'a Path,
-    /// Of Subversion's revisions.
-    pub(super) svn: &'a Path,
-    /// Copies of repositories; the notes of one are beside it, in `<name>.trees`.
-    pub(super) repositories: &'a Path,
-}
+use crate::content::{ContentError, failed};
+use crate::notes::read_note;
+use crate::tree_notes::{
+    archive_note_names, archives_directory, commits_directories, revisions_directory,
+};
+use crate::version::Versions;
 
 /// Forgets what no version needs, unless it is cut off; gives how many notes and lists went.
-pub(super) fn forget(notes: &Notes<'_>, needs: &Needs, kept: &Kept) -> Result<usize, ContentError> {
+pub(super) fn forget(
+    versions: &Versions,
+    needs: &Needs,
+    kept: &Kept,
+) -> Result<usize, ContentError> {
+    let (store, content) = (versions.directory(), versions.content().root());
+    let archives = archives_directory(store);
     let mut sweep = Sweep {
         kept,
         trees: HashSet::new(),
         gone: 0,
     };
-    for entry in entries(notes.repositories)? {
-        if entry.extension().is_some_and(|it| it == "trees") {
-            sweep.of_trees(&entry, |name| needs.commits.contains(name))?;
-        }
+    for commits in commits_directories(store)? {
+        sweep.of_trees(&commits, |name| needs.commits.contains(name))?;
     }
     let named: HashSet<String> = needs
         .archives
         .iter()
-        .flat_map(|it| tree_names(it))
+        .flat_map(|it| archive_note_names(it))
         .collect();
-    sweep.of_trees(&notes.archives.join("trees"), |name| named.contains(name))?;
-    sweep.of_trees(notes.svn, |name| needs.revisions.contains(name))?;
-    let versions = notes.content.root().join("versions");
+    sweep.of_trees(&archives.join("trees"), |name| named.contains(name))?;
+    sweep.of_trees(&revisions_directory(store), |name| {
+        needs.revisions.contains(name)
+    })?;
+    let versions = content.join("versions");
     sweep.of_trees(&versions, |name| needs.versions.contains(name))?;
     for kind in ["md5", "locations"] {
         let is_needed = |path: &Path, _: &str| {
             read_note(path).is_some_and(|sha256| needs.archives.contains(&sha256))
         };
-        sweep.of(&notes.archives.join(kind), is_needed, |_| {})?;
+        sweep.of(&archives.join(kind), is_needed, |_| {})?;
     }
-    for forge in entries(&notes.archives.join("releases"))? {
+    for forge in entries(&archives.join("releases"))? {
         sweep.of(&forge, |_, name| needs.releases.contains(name), |_| {})?;
     }
     // Only now it is known which lists are named.
     if !kept.cut.is_cancelled() {
         let named = std::mem::take(&mut sweep.trees);
-        let trees = notes.content.root().join("trees");
+        let trees = content.join("trees");
         sweep.of(&trees, |_, name| named.contains(name), |_| {})?;
     }
     Ok(sweep.gone)

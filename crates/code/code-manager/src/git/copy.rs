@@ -11,7 +11,6 @@ use tokio::sync::{MutexGuard, Notify};
 use super::program::shown;
 use super::refs::Refs;
 use super::unused::LastUse;
-use crate::content::{ContentError, failed};
 
 /// The copy of one repository.
 #[derive(Debug)]
@@ -27,24 +26,6 @@ pub struct Mirror {
 
 /// What a copy has, if that is known.
 pub(super) type Known = Option<Arc<Refs>>;
-
-/// Directories of notes that name the tree of each commit, one beside each copy of a repository.
-pub(crate) fn tree_notes(repositories: &Path) -> Result<Vec<PathBuf>, ContentError> {
-    let entries = match std::fs::read_dir(repositories) {
-        Ok(entries) => entries,
-        // Nothing was fetched yet.
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed("read", repositories)(error)),
-    };
-    let mut notes = Vec::new();
-    for entry in entries {
-        let path = entry.map_err(failed("read", repositories))?.path();
-        if path.extension().is_some_and(|it| it == "trees") {
-            notes.push(path);
-        }
-    }
-    Ok(notes)
-}
 
 // === impl Mirror ===
 

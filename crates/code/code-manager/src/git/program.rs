@@ -15,8 +15,7 @@ use tokio::process::Command;
 use super::access::{Access, Login, in_argv};
 use super::github_app::{AppError, GithubApps};
 use super::servers::CredentialServers;
-use crate::defaults::GIT_MESSAGE_BYTES;
-use crate::program::{self, RunError};
+use crate::program::{self, RunError, one_line};
 
 /// How `git` is run. Cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -277,19 +276,6 @@ pub(crate) fn message(stderr: &[u8], remote: &str) -> String {
             .replace(remote, &shown(remote))
             .as_bytes(),
     )
-}
-
-/// What a program said, in one line.
-pub(crate) fn one_line(said: &[u8]) -> String {
-    let text = String::from_utf8_lossy(said);
-    let lines: Vec<&str> = text
-        .lines()
-        .map(str::trim)
-        .filter(|it| !it.is_empty())
-        .collect();
-    let mut text = lines.join("; ");
-    text.truncate(text.floor_char_boundary(GIT_MESSAGE_BYTES));
-    text
 }
 
 #[cfg(test)]

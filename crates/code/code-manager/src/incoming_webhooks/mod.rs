@@ -6,6 +6,7 @@
 mod deliveries;
 mod payload;
 mod proof;
+mod pushed_environments;
 mod repository;
 
 use std::fmt;
@@ -13,6 +14,7 @@ use std::str::FromStr;
 
 pub use deliveries::Deliveries;
 pub use proof::{Proof, Secret, SecretError};
+pub use pushed_environments::{environments_at, environments_with};
 pub use repository::Repository;
 
 /// A kind of forge.

@@ -5,12 +5,14 @@
 
 use std::path::PathBuf;
 
-use crate::archive::{self, read_note, tree_names};
 use crate::content::{ContentError, Manifest, TreeId};
-use crate::git::{self, Commit};
 use crate::lock::{ControlKind, LOCK_FILE, Lock, LockedModule, Origin};
+use crate::notes::read_note;
 use crate::r10k_deploy::R10K_FILE;
-use crate::svn;
+use crate::tree_notes::{
+    ArchiveForm, archive_note_name, archives_directory, commits_directories, revision_note_name,
+    revisions_directory,
+};
 use crate::version::{GENERATED_FILE, Layout, LayoutError, Part, Versions};
 
 /// Reason for which the files of a version are not known.
@@ -27,17 +29,17 @@ pub(super) enum ExpectedError {
 /// The layout of a version, but for files that are written for it.
 pub(super) fn expected_layout(versions: &Versions, lock: &Lock) -> Result<Layout, ExpectedError> {
     let directory = versions.directory();
-    let copies = git::tree_notes(&directory.join("repositories"))?;
+    let copies = commits_directories(directory)?;
     let of_commit = |commit: &str| notes_of_commit(&copies, commit);
-    let of_archive = |sha256: &str, form: usize| {
+    let of_archive = |sha256: &str, form: ArchiveForm| {
         vec![
-            archive::directory(directory)
+            archives_directory(directory)
                 .join("trees")
-                .join(&tree_names(sha256)[form]),
+                .join(archive_note_name(sha256, form)),
         ]
     };
     let of_revision = |remote: &str, revision: &str| {
-        vec![svn::notes(directory).join(svn::note_name(remote, revision))]
+        vec![revisions_directory(directory).join(revision_note_name(remote, revision))]
     };
     let commit = &lock.control.commit;
     let control = match lock.control.kind {
@@ -45,7 +47,7 @@ pub(super) fn expected_layout(versions: &Versions, lock: &Lock) -> Result<Layout
         kind => {
             let notes = match kind {
                 ControlKind::Svn => of_revision(&lock.control.remote, commit),
-                ControlKind::Tarball => of_archive(commit, ANY_ARCHIVE),
+                ControlKind::Tarball => of_archive(commit, ArchiveForm::Any),
                 ControlKind::Git | ControlKind::Plain => of_commit(commit),
             };
             tree(versions, &notes, "the control repository")?
@@ -56,8 +58,8 @@ pub(super) fn expected_layout(versions: &Versions, lock: &Lock) -> Result<Layout
         let notes = match &module.origin {
             Origin::Local => continue,
             Origin::Git { commit, .. } => of_commit(commit),
-            Origin::Forge { sha256, .. } => of_archive(sha256, RELEASE),
-            Origin::Tarball { sha256, .. } => of_archive(sha256, ANY_ARCHIVE),
+            Origin::Forge { sha256, .. } => of_archive(sha256, ArchiveForm::Release),
+            Origin::Tarball { sha256, .. } => of_archive(sha256, ArchiveForm::Any),
             Origin::Svn { remote, revision } => of_revision(remote, &revision.to_string()),
         };
         modules.push((module, tree(versions, &notes, &module.name)?));
@@ -69,18 +71,14 @@ pub(super) fn expected_layout(versions: &Versions, lock: &Lock) -> Result<Layout
     Ok(layout)
 }
 
-/// Places in [`tree_names`].
-const RELEASE: usize = 0;
-const ANY_ARCHIVE: usize = 1;
-
 /// A commit's hash names its files, so the note of any copy of a repository that has it is right.
 fn notes_of_commit(copies: &[PathBuf], commit: &str) -> Vec<PathBuf> {
-    match commit.parse::<Commit>() {
-        Ok(commit) => copies
-            .iter()
-            .map(|notes| notes.join(commit.as_str()))
-            .collect(),
-        Err(()) => Vec::new(),
+    let is_hash = commit
+        .bytes()
+        .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    match is_hash && matches!(commit.len(), 40 | 64) {
+        true => copies.iter().map(|notes| notes.join(commit)).collect(),
+        false => Vec::new(),
     }
 }
 

@@ -18,9 +18,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::content::{ContentError, Manifest, failed};
 use crate::defaults::NAMED_DAMAGED_FILES;
-use crate::file_sync::{STAGED, manifest_of, signature_of};
-use crate::lock::{LOCK_FILE, Lock};
-use crate::version::{IsContentRight, Signature, Versions};
+
+use crate::lock::{LOCK_FILE, Lock, STAGED, staged_lock};
+use crate::version::{IsContentRight, Signature, Versions, read_manifest};
 use contents::HashedContents;
 use expected::expected_layout;
 pub use verification::{StoreVerification, VersionRepair};
@@ -194,7 +194,7 @@ fn compare(
 
 /// A published version is named by the hash of its files, which are compared as a whole.
 fn compare_staged(root: &Path, lock: &Lock) -> Integrity {
-    let manifest = match manifest_of(root) {
+    let manifest = match read_manifest(root, &|_, _, _| Ok(())) {
         Ok(manifest) => manifest,
         Err(error) => return Integrity::Unknown(error_causes::chain(&error)),
     };
@@ -214,7 +214,7 @@ fn is_as_published(manifest: &Manifest, lock: &Lock) -> bool {
         // It was in a manifest before.
         drop(published.add(path.clone(), entry.clone()));
     }
-    signature_of(&lock.environment, &published).control.commit == lock.control.commit
+    staged_lock(&lock.environment, &published).control.commit == lock.control.commit
 }
 
 /// The first paths of a list, for messages.

@@ -6,11 +6,11 @@
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use environments::EnvironmentName;
 use futures_util::{FutureExt as _, future};
-use store::{CodeDeployEnd, CodeDeployRow};
+use store::{CodeDeployEnd, CodeDeployRow, now_ms};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -304,12 +304,4 @@ async fn tell(tools: &Tools, work: &Work, performed: &mut Performed) {
     if let (Some(sync), Some(announced)) = (&tools.others.file_sync, &performed.announced) {
         performed.outcome.late = sync.settle(&work.environment, announced).await;
     }
-}
-
-/// Milliseconds since 1970.
-pub(crate) fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    since.map_or(0, |since| {
-        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-    })
 }

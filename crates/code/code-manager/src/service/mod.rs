@@ -4,7 +4,6 @@
 //! the server ends; deployments of one environment are done one after the other, those of several at once.
 
 mod actor;
-mod changes;
 mod current;
 mod error;
 mod holds;
@@ -14,7 +13,6 @@ mod observer;
 mod perform;
 mod queue;
 mod record;
-mod repositories;
 mod room;
 mod shown;
 mod stored;
@@ -27,24 +25,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use api_types::LateFollower;
 use environments::EnvironmentName;
-use store::{Store, StoreError};
+use store::{Store, StoreError, now_ms};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-pub use changes::{Change, Changes, FileChange, FileChangeKind, FileChanges, ModuleChange};
 pub use error::{StartError, SubmitError};
 pub use holds::{Blockers, Worker};
-pub use listeners::{After, InUse, Others, Pause, Paused};
+pub use listeners::{InUse, Others};
 pub use locks::Hold;
 pub use observer::{MadeOf, Observer, Over};
 pub use record::{Action, By, Deployment, Fault, Outcome, State};
 pub use room::DiskUse;
 pub use stored::Stored;
 pub use verify::VerifyError;
-
-pub(crate) use self::actor::now_ms;
-pub(crate) use self::record::cut;
 
 use self::actor::{Actor, Message};
 use self::current::Current;

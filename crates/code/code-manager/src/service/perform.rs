@@ -19,9 +19,13 @@ use super::holds::{Blockers, Who};
 use super::locks::{Hold, Locks};
 use super::queue::Work;
 use super::record::{Action, Deployment, Fault, Outcome, State, cut};
-use super::{Changes, MadeOf, Others, Pause, kinds, now_ms};
+use store::now_ms;
+
+use super::{MadeOf, Others, kinds};
+use crate::code_cache::CompilePause;
 use crate::defaults::{ERROR_BYTES, SWITCH_WAIT};
 use crate::deployer::{Built, Deployer};
+use crate::diff::Changes;
 use crate::error::{DeployError, SourcesError};
 use crate::file_sync::Announced;
 use crate::resolve::Round;
@@ -43,7 +47,7 @@ pub(super) struct Performed {
     /// What it was made of, if it came to that.
     pub(super) made_of: Option<MadeOf>,
     /// What is held back until everybody is told.
-    pub(super) pauses: Vec<Box<dyn Pause>>,
+    pub(super) pauses: Vec<Box<dyn CompilePause>>,
 }
 
 /// Why a piece of work failed.

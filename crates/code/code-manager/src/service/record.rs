@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use store::{CodeDeployRow, NewCodeDeploy};
 use uuid::Uuid;
 
-use super::Changes;
 use crate::defaults::REASON_BYTES;
+use crate::diff::Changes;
 use crate::version::Signature;
 
 /// What is done with an environment.

@@ -14,7 +14,9 @@ use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::perform::Tools;
-use super::{InUse, SubmitError, blocking, now_ms};
+use store::now_ms;
+
+use super::{InUse, SubmitError, blocking};
 use crate::defaults::{COLLECT_NOTES, COLLECT_SPARE};
 use crate::deployer::Deployer;
 use crate::gc::{Collected, Kept};

@@ -5,7 +5,8 @@ use api_types::{
     FileSyncCommits, LateFollower, Object, Timestamp, kinds,
 };
 
-use super::{Changes, Deployment, Fault, State};
+use super::{Deployment, Fault, State};
+use crate::diff::Changes;
 
 impl Deployment {
     /// As `deploys` shows it. It is still syncing where followers do not have it; a dry run is complete when it is

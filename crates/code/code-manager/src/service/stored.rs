@@ -1,14 +1,13 @@
 //! Versions on the disk: listed, compared and pinned. Main type: [`Stored`].
 
 use environments::EnvironmentName;
-use store::{CodePinRow, StoreError};
+use store::{CodePinRow, StoreError, now_ms};
 
-use super::actor::now_ms;
-use super::changes::{Changes, FileChanges};
 use super::error::SubmitError;
 use super::record::{By, cut};
 use super::{CodeManager, blocking};
 use crate::defaults::REASON_BYTES;
+use crate::diff::{Changes, FileChanges};
 use crate::lock::Lock;
 use crate::version::{Signature, Versions};
 

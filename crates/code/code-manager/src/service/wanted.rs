@@ -6,7 +6,7 @@
 use environments::EnvironmentName;
 
 use super::{Action, CodeManager, SubmitError, blocking};
-use crate::deployer::is_name_of;
+use crate::lock::is_module_name;
 
 // === impl CodeManager ===
 
@@ -43,7 +43,7 @@ impl CodeManager {
                 };
                 let has = |name: &&String| {
                     let mut modules = lock.modules.iter();
-                    modules.any(|module| is_name_of(&module.name, name))
+                    modules.any(|module| is_module_name(&module.name, name))
                 };
                 // Only those that it has: others have the others.
                 let names: Vec<String> = names.iter().filter(has).cloned().collect();

@@ -16,10 +16,10 @@ pub use code_manager::HookAddress;
 pub use file::{R10kFile, R10kFileError};
 pub use r10k::{R10k, R10kError, UnsupportedSetting};
 
-use secrecy::SecretString;
-
+use crate::archive::ForgeSettings;
 use crate::defaults::DEPLOYS_AT_ONCE;
 use crate::gc::Keep;
+use crate::resolve::ResolveSettings;
 use crate::source::Source;
 use crate::types::GenerateTypes;
 
@@ -55,31 +55,17 @@ pub struct Settings {
     pub keep: Keep,
 }
 
-/// The Forge.
-#[derive(Clone, Debug)]
-pub struct ForgeSettings {
-    /// Its address.
-    pub baseurl: String,
-    /// The whole header: `Bearer …`.
-    pub authorization_token: Option<SecretString>,
-    /// `http://proxy:3128`; empty: none; `None`: the one of the [`Settings`].
-    pub proxy: Option<String>,
-    /// Whether `forge` in a Puppetfile counts.
-    pub allow_puppetfile_override: bool,
-}
-
-impl Default for ForgeSettings {
-    fn default() -> Self {
-        Self {
-            baseurl: "https://forgeapi.puppet.com".to_owned(),
-            authorization_token: None,
-            proxy: None,
-            allow_puppetfile_override: false,
+impl Settings {
+    /// The part that decides what a Puppetfile resolves to.
+    pub fn resolving(&self) -> ResolveSettings {
+        ResolveSettings {
+            default_ref: self.default_ref.clone(),
+            exclude_spec: self.exclude_spec,
+            generate_types: self.generate_types.is_some(),
+            forge: self.forge.clone(),
         }
     }
-}
 
-impl Settings {
     /// Settings with r10k's defaults.
     pub fn new(directory: impl Into<PathBuf>, environments: impl Into<PathBuf>) -> Self {
         Self {

@@ -11,8 +11,7 @@ use std::process::Stdio;
 use tokio::process::Command;
 
 use crate::defaults::{FILTER_BYTES, FILTER_TIMEOUT};
-use crate::git::one_line;
-use crate::program;
+use crate::program::{self, one_line};
 
 /// The program said nothing of a branch.
 #[derive(Debug, thiserror::Error)]

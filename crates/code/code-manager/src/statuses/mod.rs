@@ -23,7 +23,7 @@ use self::place::Place;
 use crate::git::shown;
 use crate::incoming_webhooks::Host;
 use crate::sender::{SendError, Sender};
-use crate::service::{MadeOf, Observer, Over, cut};
+use crate::service::{MadeOf, Observer, Over};
 
 /// How a source's forge is told.
 #[derive(Clone, Debug)]
@@ -158,7 +158,7 @@ impl Observer for Statuses {
             state,
             environment: &environment,
             commit: &made_of.commit,
-            description: cut(&description, DESCRIPTION_BYTES),
+            description: &description[..description.floor_char_boundary(DESCRIPTION_BYTES)],
         };
         let sent = match self.due(&environment, made_of, status) {
             None => return Vec::new(),

@@ -8,9 +8,8 @@
 mod address;
 mod tree;
 
-use std::fmt::Display;
 use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -20,7 +19,7 @@ use tokio::process::Command;
 pub(crate) use address::{Wanted, checked, escaped, wanted};
 pub(crate) use tree::take_in;
 
-use crate::content::{ContentError, ContentHash, IntakeError, TreePathError};
+use crate::content::{ContentError, IntakeError, TreePathError};
 use crate::defaults::{
     FETCH_TIMEOUT, LIST_TIMEOUT, REFS_BYTES, SVN_LOOK, SVN_PASSWORD_BYTES, TREE_BYTES, TREE_FILES,
     WORD_BYTES,
@@ -51,16 +50,6 @@ pub struct Address {
     pub url: String,
     /// `None`: as the user's own settings of Subversion say.
     pub login: Option<Login>,
-}
-
-/// Where it is noted which trees revisions are.
-pub(crate) fn notes(store: &Path) -> PathBuf {
-    store.join("svn").join("trees")
-}
-
-/// The name of the note of a revision: a hash, since an address may be anything.
-pub(crate) fn note_name(url: &str, revision: impl Display) -> String {
-    ContentHash::of(format!("{}\0{revision}", shown(url)).as_bytes()).to_string()
 }
 
 /// Why `svn` did not do what it should.

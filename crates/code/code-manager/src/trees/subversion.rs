@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use super::{TakeError, Taking, Trees};
-use crate::archive::{Taken, read_note, write_note};
+use crate::archive::Taken;
 use crate::content::{ContentError, Manifest, TreeId};
+use crate::notes::{read_note, write_note};
 use crate::svn::{self, Address};
+use crate::tree_notes::revision_note_name;
 use crate::verify::verify;
 
 impl Trees {
@@ -58,6 +60,7 @@ impl Trees {
 
     /// Where it is noted which tree a revision is.
     fn svn_note(&self, address: &Address, revision: u64) -> PathBuf {
-        self.svn_notes.join(svn::note_name(&address.url, revision))
+        let url = address.shown();
+        self.svn_notes.join(revision_note_name(&url, revision))
     }
 }

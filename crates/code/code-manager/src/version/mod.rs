@@ -7,6 +7,7 @@
 //! - a switch is one rename: whoever opens the environment sees the old version or the new one.
 
 mod damage;
+mod files;
 mod generated;
 mod layout;
 mod retired;
@@ -28,13 +29,13 @@ use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use damage::IsContentRight;
+pub use files::{FileRead, ReadError, hash_file, read_manifest};
 pub(crate) use generated::{GENERATED_FILE, write_list};
 pub use layout::{Layout, LayoutError, Part};
 pub use signature::{Signature, SignatureError};
 
 use crate::content::{Content, ContentError, Entry, failed, make_directory, sync};
 use crate::lock::{LOCK_FILE, Lock};
-use crate::settings::Settings;
 
 /// All versions. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -106,13 +107,9 @@ impl Versions {
         Ok(versions)
     }
 
-    /// The same only to look at, beside a process that deploys; nothing is made or removed.
-    pub fn look(settings: &Settings) -> Self {
-        Self::look_at(&settings.directory, &settings.environments)
-    }
-
-    /// The same, by the directory of deployments and Puppet's `environments`.
-    pub fn look_at(directory: &Path, environments: &Path) -> Self {
+    /// The same only to look at, beside a process that deploys; nothing is made or removed. By the directory of
+    /// deployments and Puppet's `environments`.
+    pub fn look(directory: &Path, environments: &Path) -> Self {
         let versions = directory.join("versions");
         let absolute = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         Self {

@@ -18,7 +18,6 @@ use tempfile::TempDir;
 pub use obstacle::WriteObstacle;
 
 use crate::defaults::PROBE_BYTES;
-use crate::settings::Settings;
 use crate::version::INCOMING;
 
 /// The directories that deployments of this machine write to.
@@ -46,11 +45,6 @@ impl WriteProbe {
             directory: directory.into(),
             environments: environments.into(),
         }
-    }
-
-    /// The probe of the directories in the settings.
-    pub fn of(settings: &Settings) -> Self {
-        Self::new(&settings.directory, &settings.environments)
     }
 
     /// Obstacles that stop every deployment; empty if there are none. Blocks.

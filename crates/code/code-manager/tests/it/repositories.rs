@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use code_manager::incoming_webhooks::{Host, Repository};
+use code_manager::incoming_webhooks::{Host, Repository, environments_at};
 use code_manager::service::Action;
 use code_manager::source::{Source, SourceKind};
 use serde_json::json;
@@ -40,9 +40,8 @@ async fn environments_of_lists_are_found_by_what_they_are_made_of() {
     std::fs::write(&config, text).unwrap();
     let at = async |address: String, branch: &str| {
         let branches = vec![branch.to_owned()];
-        let found = service
-            .manager
-            .environments_at(repository(&address), branches);
+        let versions = service.manager.versions();
+        let found = environments_at(versions, repository(&address), branches);
         found.await.unwrap()
     };
     assert_eq!(at(other.address(), "production").await, []);

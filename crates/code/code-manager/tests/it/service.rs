@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use code_manager::code_cache::CodeCache;
+use code_manager::diff::FileChangeKind;
 use code_manager::service::{
-    Action, After, By, Deployment, FileChangeKind, Hold, InUse, Others, State, SubmitError, Worker,
-    kinds,
+    Action, By, Deployment, Hold, InUse, Others, State, SubmitError, Worker, kinds,
 };
 use code_manager::{CodeManager, Deployer, R10kFile, Settings, Signature};
 use environments::EnvironmentName;
@@ -62,7 +63,7 @@ impl InUse for Used {
 struct Told(Mutex<Vec<String>>);
 
 #[async_trait]
-impl After for Told {
+impl CodeCache for Told {
     async fn switched(&self, environment: &EnvironmentName) -> Result<(), String> {
         let mut told = self.0.lock().unwrap();
         told.push(environment.to_string());
@@ -182,7 +183,7 @@ async fn start_with(
 ) -> CodeManager {
     let used = Arc::clone(used);
     let others = Others {
-        after: vec![Arc::clone(told) as Arc<dyn After>],
+        after: vec![Arc::clone(told) as Arc<dyn CodeCache>],
         ..others
     };
     CodeManager::start(deployer, store.clone(), used, others)

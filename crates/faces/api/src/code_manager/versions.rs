@@ -11,7 +11,8 @@ use api_types::{
 };
 use axum::Json;
 use axum::extract::State;
-use code_manager::service::{Action, By, FileChangeKind};
+use code_manager::diff::FileChangeKind;
+use code_manager::service::{Action, By};
 use code_manager::{CodeManager, EnvironmentName, Signature};
 use serde_json::json;
 

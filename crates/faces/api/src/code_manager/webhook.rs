@@ -12,7 +12,9 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Uri};
-use code_manager::incoming_webhooks::{Host, Proof, Push, PushError};
+use code_manager::incoming_webhooks::{
+    Host, Proof, Push, PushError, environments_at, environments_with,
+};
 use code_manager::service::{Action, By};
 use code_manager::{CodeManager, EnvironmentName};
 use serde_json::json;
@@ -74,10 +76,8 @@ pub(crate) async fn webhook_module(
     let mut wanted = Vec::new();
     if !message.pushes.is_empty() {
         let name = query.module_name.as_deref();
-        wanted = manager
-            .environments_with(repository, name)
-            .await
-            .map_err(refusal)?;
+        let found = environments_with(manager.versions(), repository, name).await;
+        wanted = found.map_err(refusal)?;
     }
     if query.branch_only {
         let pushes = message.pushes.iter();
@@ -120,7 +120,7 @@ async fn add_listed(
     };
     let there = message.pushes.iter().filter(|push| !push.is_gone);
     let branches = there.map(|push| push.branch.clone()).collect();
-    let listed = manager.environments_at(repository, branches).await;
+    let listed = environments_at(manager.versions(), repository, branches).await;
     for environment in listed.map_err(refusal)? {
         if !wanted.iter().any(|(known, _)| *known == environment) {
             wanted.push((environment, Action::Deploy { dry_run: false }));

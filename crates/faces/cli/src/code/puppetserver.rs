@@ -74,7 +74,7 @@ pub struct Setup {
 
 impl Place {
     fn versions(&self) -> Versions {
-        Versions::look_at(&self.directory, &self.codedir.join("environments"))
+        Versions::look(&self.directory, &self.codedir.join("environments"))
     }
 }
 

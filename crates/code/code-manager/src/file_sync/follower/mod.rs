@@ -32,14 +32,15 @@ use self::kept::Kept;
 use self::remote::{Remote, RemoteError};
 use self::stage::stage;
 use self::waits::{Staged, Waits, answer};
+use crate::code_cache::{CodeCache, CompilePause};
 use crate::content::{Content, ContentError};
 use crate::defaults::{
     FOLLOWER_BACKOFF, FOLLOWER_BACKOFF_MAX, FOLLOWER_KEEP, FOLLOWER_RETRY, FOLLOWER_VERSIONS,
 };
 use crate::gc::{self, collect};
 use crate::hold::Hold;
-use crate::service::{After, Pause, now_ms};
 use crate::version::{Signature, Versions};
+use store::now_ms;
 
 /// What a follower is told before it starts.
 #[derive(Debug)]
@@ -57,7 +58,7 @@ pub struct FollowerSettings {
     /// What it does when it does not know what is live.
     pub stale: Stale,
     /// Who has to know of a switch here.
-    pub after: Vec<Arc<dyn After>>,
+    pub after: Vec<Arc<dyn CodeCache>>,
 }
 
 /// What a follower does whose server is silent for longer than its lease.
@@ -183,7 +184,7 @@ impl Follower {
     }
 
     /// Holds back what must not meet a switch, once for all environments that are to be switched.
-    async fn pause(&self) -> Vec<Box<dyn Pause>> {
+    async fn pause(&self) -> Vec<Box<dyn CompilePause>> {
         let paused = join_all(self.settings.after.iter().map(|it| it.switching())).await;
         let mut pauses = Vec::new();
         for paused in paused {

@@ -12,7 +12,7 @@ use rustix::fs::OFlags;
 use tokio::io::AsyncWriteExt as _;
 
 use crate::content::{ContentError, ContentHash, failed};
-use crate::file_sync::files::hash;
+use crate::version::hash_file;
 
 /// A file that is filled up.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ impl Part {
     /// What is in the file.
     pub(super) async fn hash(&self) -> Result<ContentHash, ContentError> {
         let at = self.path.clone();
-        let hashed = tokio::task::spawn_blocking(move || hash(&at)).await;
+        let hashed = tokio::task::spawn_blocking(move || hash_file(&at)).await;
         let hashed = hashed.unwrap_or_else(|error| Err(io::Error::other(error)));
         let (hash, _) = hashed.map_err(failed("read", &self.path))?;
         Ok(hash)

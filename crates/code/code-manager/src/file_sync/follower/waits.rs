@@ -14,8 +14,8 @@ use tokio::time::Instant;
 use super::kept::Kept;
 use super::remote::RemoteError;
 use crate::defaults::{FOLLOWER_BACKOFF, FOLLOWER_BACKOFF_MAX, FOLLOWER_LEASE, FOLLOWER_STAGES};
-use crate::service::now_ms;
 use crate::version::Signature;
+use store::now_ms;
 
 type Asking = Pin<Box<dyn Future<Output = Result<CheckedIn, RemoteError>> + Send>>;
 pub(super) type Staged = (EnvironmentName, Signature, Result<(), String>);

@@ -13,8 +13,8 @@ use tokio::time::{Instant, timeout_at};
 use super::{CheckInError, FileSync, milliseconds};
 use crate::defaults::{FOLLOWER_ERROR_BYTES, FOLLOWER_NOTED, FOLLOWER_POLL, GENERATION_MAX};
 use crate::file_sync::board::{Board, Had, Report};
-use crate::service::{cut, now_ms};
 use crate::version::Signature;
+use store::now_ms;
 
 impl FileSync {
     /// A follower tells what it has; the answer comes when it is to be told something else, or after a while.
@@ -134,10 +134,8 @@ pub(super) fn read(told: &BTreeMap<String, FollowedEnvironment>) -> Result<Repor
         if !(0..=GENERATION_MAX).contains(&had.generation) {
             return Err(invalid("no such generation".to_owned()));
         }
-        let why = cut(
-            had.error.as_deref().unwrap_or_default(),
-            FOLLOWER_ERROR_BYTES,
-        );
+        let why = had.error.as_deref().unwrap_or_default();
+        let why = &why[..why.floor_char_boundary(FOLLOWER_ERROR_BYTES)];
         let failed = signature(&had.failed)?.map(|it| (it, why.to_owned()));
         let had = Had {
             generation: had.generation,

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::{Look, PerformError, Performed, Tools, Work, building, deploy, find, finish};
-use crate::deployer::is_name_of;
+use crate::lock::is_module_name;
 
 /// Some modules anew. They all are where nothing is live yet.
 pub(super) async fn modules(
@@ -25,7 +25,7 @@ pub(super) async fn modules(
     let built = Box::pin(built).await?;
     let there = &built.as_ref().map_or(&live, |built| &built.lock).modules;
     let there: Vec<String> = there.iter().map(|module| module.name.clone()).collect();
-    let is_there = |name: &&String| there.iter().any(|module| is_name_of(module, name));
+    let is_there = |name: &&String| there.iter().any(|module| is_module_name(module, name));
     let missing = names.iter().find(|name| !is_there(name)).cloned();
     match (built, missing) {
         (Some(built), None) => finish(tools, work, built, performed).await,

@@ -8,8 +8,7 @@ use tokio::process::Command;
 
 use super::{DefinedError, Document};
 use crate::defaults::{SOURCE_BYTES, SOURCE_TIMEOUT};
-use crate::git::one_line;
-use crate::program;
+use crate::program::{self, one_line};
 
 /// Runs the program, without a shell and without arguments, as r10k does it.
 pub(super) async fn run(command: &str, source: &str) -> Result<Document, DefinedError> {

@@ -45,7 +45,7 @@ impl Place {
         let settings = r10k.settings(&self.directory);
         let postrun = settings.postrun.clone();
         let waiting = |holder: &Holder| waiting(holder, is_claimed(&self.directory));
-        let probe = WriteProbe::of(&settings);
+        let probe = WriteProbe::new(&settings.directory, &settings.environments);
         let deployer = Deployer::open_telling(settings, r10k.git.clone(), waiting);
         let deployer = deployer.map_err(|error| {
             let told = probe.obstacles().into_iter();
@@ -57,7 +57,8 @@ impl Place {
 
     /// The versions that are there, also while another process deploys.
     pub(super) fn look(&self) -> Result<Versions, Failure> {
-        Ok(Versions::look(&self.read()?.settings(&self.directory)))
+        let settings = self.read()?.settings(&self.directory);
+        Ok(Versions::look(&settings.directory, &settings.environments))
     }
 
     fn read(&self) -> Result<R10k, Failure> {

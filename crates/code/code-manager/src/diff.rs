@@ -115,7 +115,7 @@ fn versions(lock: &Lock) -> BTreeMap<&str, Cow<'_, str>> {
 impl FileChanges {
     /// From the tree in one directory to that in another. Versions share their files, so that nothing has
     /// to be read: the same content is the same file.
-    pub(crate) fn between(before: &Path, after: &Path) -> Result<Self, ContentError> {
+    pub fn between(before: &Path, after: &Path) -> Result<Self, ContentError> {
         let (old, new) = (files(before)?, files(after)?);
         let mut changes = Self::default();
         let removed = old.keys().filter(|path| !new.contains_key(*path));

@@ -1,0 +1,33 @@
+//! The lock of an environment that another tool wrote into the staging directory: [`staged_lock`].
+
+use super::{Control, Lock};
+use crate::content::Manifest;
+use crate::r10k_deploy::R10K_FILE;
+
+/// Control repository that the lock of such an environment names.
+pub const STAGED: &str = "the staging directory";
+
+/// The lock of an environment with these files. The time in r10k's own note does not count: the same code is the same
+/// version.
+pub fn staged_lock(environment: &str, manifest: &Manifest) -> Lock {
+    let mut counted = Manifest::default();
+    for (path, entry) in manifest.entries() {
+        if path.as_bytes() != R10K_FILE.as_bytes() {
+            // It was in a tree before.
+            drop(counted.add(path.clone(), entry.clone()));
+        }
+    }
+    let mut commit = counted.encode().0.to_string();
+    commit.truncate(40);
+    Lock {
+        environment: environment.to_owned(),
+        control: Control {
+            remote: STAGED.to_owned(),
+            branch: environment.to_owned(),
+            commit,
+            ..Control::default()
+        },
+        modules: Vec::new(),
+        generated_types: false,
+    }
+}

@@ -1,0 +1,94 @@
+//! Names of the notes that say which tree a commit, an archive or a Subversion revision is.
+//!
+//! Notes are below the directory of deployments, next to the contents and versions that they describe.
+//! Invariant: a name is made only of what a version's lock records, so that garbage collection and the
+//! comparison of versions find the notes of every version.
+
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+
+use crate::content::{ContentError, ContentHash, failed};
+
+/// The two ways in which an archive is read, each with notes of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ArchiveForm {
+    /// A release of a module, as a Forge has it.
+    Release,
+    /// An archive from any address.
+    Any,
+}
+
+// === impl ArchiveForm ===
+
+impl ArchiveForm {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Release => "release",
+            Self::Any => "any",
+        }
+    }
+}
+
+/// Directory of the notes of archives and releases, below the directory of deployments.
+pub fn archives_directory(store: &Path) -> PathBuf {
+    store.join("archives")
+}
+
+/// Directory of the notes of Subversion revisions, below the directory of deployments.
+pub fn revisions_directory(store: &Path) -> PathBuf {
+    store.join("svn").join("trees")
+}
+
+/// Directory of the copies of git repositories, below the directory of deployments.
+pub fn repositories_directory(store: &Path) -> PathBuf {
+    store.join("repositories")
+}
+
+/// Directory of the notes of commits, next to the copy of their repository.
+pub fn commits_directory(repository: &Path) -> PathBuf {
+    repository.with_extension("trees")
+}
+
+/// Directories of the notes of commits, one for each copy of a repository.
+pub fn commits_directories(store: &Path) -> Result<Vec<PathBuf>, ContentError> {
+    let repositories = repositories_directory(store);
+    let entries = match std::fs::read_dir(&repositories) {
+        Ok(entries) => entries,
+        // Nothing was fetched yet.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed("read", &repositories)(error)),
+    };
+    let mut directories = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(failed("read", &repositories))?.path();
+        if path.extension().is_some_and(|it| it == "trees") {
+            directories.push(path);
+        }
+    }
+    Ok(directories)
+}
+
+/// Name of a note about two texts: a hash, since the texts may have any bytes.
+pub fn note_name(of: &str, and: &str) -> String {
+    ContentHash::of(format!("{of}\0{and}").as_bytes()).to_string()
+}
+
+/// Name of the note of a revision; `url` has no credentials.
+pub fn revision_note_name(url: &str, revision: impl Display) -> String {
+    note_name(url, &revision.to_string())
+}
+
+/// Name of the note of the tree that an archive with this SHA-256 holds.
+pub fn archive_note_name(sha256: &str, form: ArchiveForm) -> String {
+    note_name(sha256, form.name())
+}
+
+/// Names of the notes of an archive in all forms.
+pub fn archive_note_names(sha256: &str) -> [String; 2] {
+    [ArchiveForm::Release, ArchiveForm::Any].map(|form| archive_note_name(sha256, form))
+}
+
+/// Name of the note of a release of a module, `owner/name`.
+pub fn release_note_name(module: &str, version: &str) -> String {
+    format!("{}-{version}", module.replace('/', "-"))
+}

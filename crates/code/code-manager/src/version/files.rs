@@ -1,0 +1,97 @@
+//! The files of a directory as a manifest: [`read_manifest`].
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use sha2::Digest as _;
+
+use crate::content::{
+    ContentError, ContentHash, Entry, Manifest, ManifestError, TreePath, TreePathError, failed,
+};
+
+/// Reason for which the files of a directory are no manifest.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The disk.
+    #[error(transparent)]
+    Content(#[from] ContentError),
+    /// A path that no tree may have.
+    #[error(transparent)]
+    Path(#[from] TreePathError),
+    /// Files that no tree may have together.
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    /// A device, a socket or a pipe.
+    #[error("{} is neither a file, a directory nor a link", .0.display())]
+    Special(PathBuf),
+}
+
+/// Function that is called with each file, its hash, and whether it can be run.
+pub type FileRead<'a> = &'a dyn Fn(&Path, ContentHash, bool) -> Result<(), ContentError>;
+
+/// The files and links below a directory, each hashed; `is_read` is called with each file. Blocks.
+pub fn read_manifest(root: &Path, is_read: FileRead<'_>) -> Result<Manifest, ReadError> {
+    let mut manifest = Manifest::default();
+    add_directory(root, root, &mut manifest, is_read)?;
+    manifest.check()?;
+    Ok(manifest)
+}
+
+fn add_directory(
+    root: &Path,
+    directory: &Path,
+    manifest: &mut Manifest,
+    is_read: FileRead<'_>,
+) -> Result<(), ReadError> {
+    for entry in fs::read_dir(directory).map_err(failed("read", directory))? {
+        let path = entry.map_err(failed("read", directory))?.path();
+        let metadata = fs::symlink_metadata(&path).map_err(failed("read", &path))?;
+        if metadata.is_dir() {
+            add_directory(root, &path, manifest, is_read)?;
+            continue;
+        }
+        let relative = path.strip_prefix(root).unwrap_or(&path);
+        let name = TreePath::new(relative.as_os_str().as_bytes())?;
+        let entry = if metadata.is_symlink() {
+            let target = fs::read_link(&path).map_err(failed("read", &path))?;
+            Entry::Link {
+                target: target.as_os_str().as_bytes().into(),
+            }
+        } else if metadata.is_file() {
+            let executable = metadata.mode() & 0o111 != 0;
+            let (sha256, size_bytes) = hash_file(&path).map_err(failed("read", &path))?;
+            is_read(&path, sha256, executable)?;
+            Entry::File {
+                sha256,
+                size_bytes,
+                executable,
+            }
+        } else {
+            return Err(ReadError::Special(path));
+        };
+        manifest.add(name, entry)?;
+    }
+    Ok(())
+}
+
+/// Hash of the bytes of a file, and their number. Blocks.
+pub fn hash_file(path: &Path) -> io::Result<(ContentHash, u64)> {
+    let mut file = File::open(path)?;
+    let mut sha256 = sha2::Sha256::new();
+    let mut buffer = [0; 16 << 10];
+    let mut size_bytes = 0;
+    loop {
+        match file.read(&mut buffer)? {
+            0 => break,
+            count => {
+                sha256.update(&buffer[..count]);
+                size_bytes += count as u64;
+            }
+        }
+    }
+    let digest: [u8; 32] = sha256.finalize().into();
+    Ok((ContentHash::from(digest), size_bytes))
+}

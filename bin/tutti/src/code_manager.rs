@@ -5,18 +5,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::code_manager::code_cache::CodeCache;
 use ::code_manager::file_sync::{FileSync, FileSyncSettings};
 use ::code_manager::gate::Gate;
 use ::code_manager::incoming_webhooks::Secret;
 use ::code_manager::puppetserver::Puppetserver;
 use ::code_manager::service::{InUse, Observer, Others, Worker};
-use ::code_manager::versioned_code::CodeId;
-use ::code_manager::{
-    CodeManager, Deployer, EnvironmentName, Git, R10kFile, Settings, Signature, WriteProbe,
-};
+use ::code_manager::{CodeManager, Deployer, Git, R10kFile, Settings};
 use anyhow::{Context as _, Result};
 use async_trait::async_trait;
+use code_store::code_cache::CodeCache;
+use code_store::version::Signature;
+use code_store::versioned_code::CodeId;
+use code_store::write_probe::WriteProbe;
+use environments::EnvironmentName;
 use jobs::RunCode;
 use optional_feature::{Feature, FeatureStatus};
 use serde_json::Value;

@@ -8,6 +8,7 @@
 //! | [`fleet`] | simulated agents over real sockets, by the ten thousand, with faults |
 //! | [`fairness`] | the latency of honest clients with and without an attack |
 //! | [`engine`] | a test's database, and one test on both engines |
+//! | [`forge_server`] | a Forge, and archives of modules |
 //! | [`identity_provider`] | an OpenID Connect provider |
 //! | [`postgres`] | a private PostgreSQL server |
 //! | [`door`] | a door in front of it that shuts at a commit |
@@ -27,6 +28,7 @@ pub mod engine;
 pub mod fairness;
 pub mod figures;
 pub mod fleet;
+pub mod forge_server;
 pub mod https_connection;
 pub mod identity_provider;
 pub mod installation;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use api_types::{PlanCode, RunCode};
-use code_manager::gc::Keep;
+use code_store::gc::Keep;
 use serde::Deserialize;
 
 /// Longest wait for followers, an hour: clients give up waiting for a deployment before that.
@@ -119,7 +119,7 @@ impl Default for Code {
             followers: Vec::new(),
             followers_timeout_s: code_manager::defaults::FOLLOWERS_TIMEOUT.as_secs(),
             followers_lease_s: code_manager::defaults::FOLLOWER_LEASE.as_secs(),
-            keep_versions: KeepVersions::Number(code_manager::defaults::KEEP_VERSIONS),
+            keep_versions: KeepVersions::Number(code_store::defaults::KEEP_VERSIONS),
             keep_days: 7,
             plans: PlanCode::Pinned,
             plans_of: BTreeMap::new(),

@@ -15,8 +15,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use code_manager::gc::{Keep, Kept};
-use code_manager::{Deployer, EnvironmentName, R10k, Signature};
+use code_manager::{Deployer, R10k};
+use code_store::gc::{Keep, Kept};
+use code_store::version::Signature;
+use environments::EnvironmentName;
 use serde_json::{Value, json};
 
 /// How much is measured; of runs and switches the median is told.

@@ -23,23 +23,25 @@ use puppetfile::Puppetfile;
 use tokio::sync::OnceCell;
 
 use crate::archive::Archives;
-use crate::content::{Content, ContentError, Manifest, TreePath, failed};
 use crate::error::{DeployError, OpenError, SourcesError};
 use crate::file_sync;
 use crate::git::{Git, Mirrors};
-use crate::hold::{Hold, Holder};
-use crate::lock::{LOCK_FILE, Lock, Origin, staged_lock};
-use crate::r10k_deploy::{self, R10K_FILE};
 use crate::resolve::{Fixed, Round, Wish};
 use crate::settings::{R10kFile, Settings};
 use crate::source::{Environments, Found, SourceKind, defined};
 use crate::svn::Svn;
-use crate::tree_notes::repositories_directory;
 use crate::trees::{CONTROL, Tree, Trees, Wanted};
 use crate::types::generate;
 use crate::verify::verify_environment;
-use crate::version::{GENERATED_FILE, Layout, Part, Signature, Switched, Versions, write_list};
-use crate::write_probe::{ProbeScope, WriteProbe};
+use code_store::content::{Content, ContentError, Manifest, TreePath, failed};
+use code_store::hold::{Hold, Holder};
+use code_store::lock::{LOCK_FILE, Lock, Origin, staged_lock};
+use code_store::r10k_deploy::{self, R10K_FILE};
+use code_store::tree_notes::repositories_directory;
+use code_store::version::{
+    GENERATED_FILE, Layout, Part, Signature, Switched, Versions, write_list,
+};
+use code_store::write_probe::{ProbeScope, WriteProbe};
 
 pub use restore::Restored;
 pub(crate) use verified::note as healed_note;

@@ -4,16 +4,16 @@ use std::sync::Arc;
 
 use environments::EnvironmentName;
 
-use crate::content::ContentError;
 use crate::file_sync::StagingError;
 use crate::git::{GitError, TreeError};
-use crate::lock::LOCK_FILE;
 use crate::resolve::{ModuleError, ResolveError};
 use crate::trees::TreesError;
 use crate::types::TypesError;
 use crate::verify::Unparsed;
-use crate::version::{LayoutError, Signature, VersionError};
-use crate::write_probe::WriteObstacle;
+use code_store::content::ContentError;
+use code_store::lock::LOCK_FILE;
+use code_store::version::{LayoutError, Signature, VersionError};
+use code_store::write_probe::WriteObstacle;
 
 /// The directories cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -16,11 +16,11 @@ use pki::{ClientTls, TlsFiles};
 use reqwest::{Client, ClientBuilder, StatusCode, Url};
 use serde_json::Value;
 
-use crate::code_cache::{CodeCache, CompilePause, PausedCompiles};
 use crate::defaults::{
     COMPILES_LOOK, COMPILES_WAIT, FLUSH_ATTEMPTS, FLUSH_BACKOFF, FLUSH_TIMEOUT, STATUS_BYTES,
 };
 use crate::gate::{Closed, Gate};
+use code_store::code_cache::{CodeCache, CompilePause, PausedCompiles};
 
 /// A puppetserver.
 #[derive(Debug)]

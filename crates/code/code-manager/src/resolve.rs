@@ -20,9 +20,9 @@ pub(crate) use fixed::Fixed;
 
 use crate::archive::{Archives, Forge, ForgeSettings, Slug};
 use crate::git::{Commit, GitError, Mirror, Mirrors, Refs, Wanted};
-use crate::lock::{Lock, LockedModule, Origin};
 use crate::source::{self, Base, Found, filter};
 use crate::svn::{Address, Svn};
+use code_store::lock::{Lock, LockedModule, Origin};
 
 /// What repositories answered.
 type Asked = Arc<OnceCell<Result<Arc<Refs>, Arc<GitError>>>>;

@@ -13,15 +13,15 @@ use tokio::sync::OnceCell;
 use tokio::task::JoinSet;
 
 use crate::archive::{ArchiveError, Archives, ForgeSettings, Slug, Taken};
-use crate::content::{Content, ContentError, ContentHash, Entry, Manifest, TreeId};
 use crate::defaults::TREES;
 use crate::git::{Commit, GitError, Mirror, Mirrors, TreeError, take_in};
-use crate::lock::{Lock, LockedModule, Origin};
-use crate::notes::{read_note, write_note};
 use crate::resolve::{Fixed, slug};
 use crate::svn::{Address, Svn, SvnError};
-use crate::tree_notes::{commits_directory, revisions_directory};
 use crate::verify::{Unparsed, verify};
+use code_store::content::{Content, ContentError, ContentHash, Entry, Manifest, TreeId};
+use code_store::lock::{Lock, LockedModule, Origin};
+use code_store::notes::{read_note, write_note};
+use code_store::tree_notes::{commits_directory, revisions_directory};
 
 /// Brings trees here. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use syntax::{Options, Source};
 
-use crate::content::{Content, ContentError, Entry, Manifest, TreePath};
+use code_store::content::{Content, ContentError, Entry, Manifest, TreePath};
 
 /// Manifests that do not parse, the first of each with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]

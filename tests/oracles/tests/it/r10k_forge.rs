@@ -4,13 +4,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use tar::EntryType;
+use testkit::forge_server::{ForgeServer, Tar, md5, sha256};
 
 use super::r10k::{commit, compare_with, deploy, run};
-use forge_server::{ForgeServer, Tar, md5, sha256};
-
-#[expect(dead_code, reason = "code-manager's own tests use more of it")]
-#[path = "../../../../crates/code/code-manager/tests/it/forge_server.rs"]
-mod forge_server;
 
 /// Debian's modules.
 const MODULES: &str = "/usr/share/puppet/modules.available";

@@ -12,8 +12,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::ArchiveError;
 use super::http::Sink;
-use crate::content::{Content, ContentHash, failed};
 use crate::defaults::ARCHIVE_BYTES;
+use code_store::content::{Content, ContentHash, failed};
 
 /// A checksum that somebody named.
 #[derive(Clone, Debug)]

@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use super::ArchiveError;
 use super::http::{Http, HttpError, Wish};
-use crate::content::{Content, ContentHash};
 use crate::defaults::FORGE_ANSWER_BYTES;
 use crate::git::shown;
-use crate::notes::{read_note, write_note};
+use code_store::content::{Content, ContentHash};
+use code_store::notes::{read_note, write_note};
 
 /// A Forge at an address.
 #[derive(Debug, Clone)]

@@ -22,12 +22,12 @@ pub(crate) use forge::{Forge, Slug};
 pub use http::HttpError;
 pub use unpack::UnpackError;
 
-use crate::content::{Content, ContentError, ContentHash, Manifest};
 use crate::defaults::ARCHIVE_BYTES;
 use crate::git::shown;
-use crate::notes::{read_note, write_note};
-use crate::tree_notes::{ArchiveForm, archive_note_name, archives_directory, note_name};
 use crate::verify::{Unparsed, verify};
+use code_store::content::{Content, ContentError, ContentHash, Manifest};
+use code_store::notes::{read_note, write_note};
+use code_store::tree_notes::{ArchiveForm, archive_note_name, archives_directory, note_name};
 use download::{Checksum, Download, copy, local};
 use http::{Http, Wish};
 

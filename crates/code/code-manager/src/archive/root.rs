@@ -4,8 +4,8 @@
 
 use super::entries::Kind;
 use super::unpack::UnpackError;
-use crate::content::TreePath;
-use crate::tree_notes::ArchiveForm;
+use code_store::content::TreePath;
+use code_store::tree_notes::ArchiveForm;
 
 /// The directory, with a slash behind it; empty: the archive itself.
 #[derive(Debug, PartialEq, Eq)]

@@ -12,11 +12,12 @@ use flate2::bufread::MultiGzDecoder;
 
 use super::entries::{Entries, Kind, Member};
 use super::root::root;
-use crate::content::{
+use crate::defaults::ARCHIVE_UNPACKED_BYTES;
+use code_store::content::{
     Content, ContentError, IntakeError, Manifest, TreeId, TreePath, TreePathError,
 };
-use crate::defaults::{ARCHIVE_UNPACKED_BYTES, FILE_BYTES};
-use crate::tree_notes::ArchiveForm;
+use code_store::defaults::FILE_BYTES;
+use code_store::tree_notes::ArchiveForm;
 
 /// Why an archive cannot be taken in.
 #[derive(Debug, thiserror::Error)]

@@ -6,9 +6,9 @@
 use super::modules::is_as_it_was;
 use super::{Built, Deployer};
 use crate::error::DeployError;
-use crate::lock::Lock;
 use crate::resolve::{Fixed, Round};
 use crate::source::Found;
+use code_store::lock::Lock;
 
 // === impl Deployer ===
 

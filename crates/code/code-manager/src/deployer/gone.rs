@@ -5,11 +5,11 @@
 use environments::EnvironmentName;
 
 use super::{Deployer, blocking};
-use crate::content::ContentError;
 use crate::error::DeployError;
-use crate::lock::STAGED;
 use crate::source::Environments;
-use crate::version::Signature;
+use code_store::content::ContentError;
+use code_store::lock::STAGED;
+use code_store::version::Signature;
 
 // === impl Deployer ===
 

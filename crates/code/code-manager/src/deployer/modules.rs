@@ -10,10 +10,10 @@ use puppetfile::{Mod, Puppetfile, Source};
 use super::{Built, Deployer};
 use crate::error::{DeployError, SourcesError};
 use crate::git::{Wanted, shown};
-use crate::lock::{ControlKind, Lock, LockedModule, Origin, is_module_name};
 use crate::resolve::{Fixed, Round, Wish};
 use crate::source::{Base, Found, SourceKind, defined};
 use crate::svn::Address;
+use code_store::lock::{ControlKind, Lock, LockedModule, Origin, is_module_name};
 
 impl Deployer {
     /// Makes the live version anew, with what these modules are now; `None`: it has none of them.

@@ -7,13 +7,13 @@ use std::sync::{Arc, PoisonError};
 use puppetfile::Puppetfile;
 
 use super::{Deployer, blocking};
-use crate::content::Manifest;
 use crate::defaults::PUPPETFILES;
 use crate::error::DeployError;
 use crate::git::{Commit, read_file};
 use crate::resolve::{Fixed, ResolveError};
 use crate::source::{Conflicts, Found};
 use crate::trees::{CONTROL_NAME, TakeError, TreesError};
+use code_store::content::Manifest;
 
 impl Deployer {
     /// The modules of an environment, those that a list names among them, and what to tell people of it.

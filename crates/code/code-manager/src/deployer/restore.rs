@@ -10,14 +10,14 @@ use tokio_util::sync::CancellationToken;
 use super::{Deployer, blocking};
 use crate::error::DeployError;
 use crate::file_sync;
-use crate::integrity::{
+use crate::resolve::Fixed;
+use crate::service::VerifyError;
+use code_store::integrity::{
     self, CheckError, Integrity, StoreCheck, StoreVerification, VersionRepair, check_store,
     named_paths,
 };
-use crate::lock::{Lock, STAGED, staged_lock};
-use crate::resolve::Fixed;
-use crate::service::VerifyError;
-use crate::version::{Layout, Signature};
+use code_store::lock::{Lock, STAGED, staged_lock};
+use code_store::version::{Layout, Signature};
 
 /// Outcome of [`Deployer::restore_once`].
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 //! The rule that must hold: while room is made, nothing is built or switched; whoever calls it sees to that.
 
 use super::Deployer;
-use crate::content::ContentError;
-use crate::gc::{self, Collected, Keep, Kept};
+use code_store::content::ContentError;
+use code_store::gc::{self, Collected, Keep, Kept};
 
 // === impl Deployer ===
 

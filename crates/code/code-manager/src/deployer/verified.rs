@@ -12,9 +12,9 @@ use puppetfile::Puppetfile;
 use super::{Built, Deployer, blocking};
 use crate::defaults::VERIFIED_VERSIONS;
 use crate::error::DeployError;
-use crate::integrity::named_paths;
 use crate::resolve::Fixed;
-use crate::version::Signature;
+use code_store::integrity::named_paths;
+use code_store::version::Signature;
 
 // === impl Deployer ===
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use environments::EnvironmentName;
 
 use crate::defaults::{FOLLOWER_FORGET, FOLLOWERS};
-use crate::version::Signature;
+use code_store::version::Signature;
 
 /// All that is known of environments and followers.
 #[derive(Debug)]

@@ -11,10 +11,10 @@ use std::path::Path;
 
 use environments::EnvironmentName;
 
-use crate::content::{Content, ContentError, ContentHash, Manifest, TreeId, failed};
-use crate::integrity::{differences, named_paths};
-use crate::notes::{read_note, write_note};
-use crate::version::{ReadError, Signature, Versions, read_manifest};
+use code_store::content::{Content, ContentError, ContentHash, Manifest, TreeId, failed};
+use code_store::integrity::{differences, named_paths};
+use code_store::notes::{read_note, write_note};
+use code_store::version::{ReadError, Signature, Versions, read_manifest};
 
 /// Why followers cannot be told what a version is made of.
 #[derive(Debug, thiserror::Error)]

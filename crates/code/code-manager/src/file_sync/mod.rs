@@ -40,7 +40,7 @@ pub use staging::StagingError;
 pub(crate) use staging::read;
 pub use storage::{Blob, CheckInError, FileSync, FileSyncSettings};
 
-use crate::version::Signature;
+use code_store::version::Signature;
 
 /// One name for all that is live, by environments in their order.
 fn commit_of<'a>(live: impl Iterator<Item = (&'a str, &'a str)>) -> Signature {

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use environments::EnvironmentName;
 
 use super::files::{FilesError, manifest};
-use crate::content::{ContentHash, Entry, TreeId};
-use crate::version::{Signature, Versions};
+use code_store::content::{ContentHash, Entry, TreeId};
+use code_store::version::{Signature, Versions};
 
 type Version = (EnvironmentName, Signature);
 

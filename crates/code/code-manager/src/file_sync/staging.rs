@@ -11,10 +11,11 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use crate::content::{
+use crate::defaults::{STAGING_ATTEMPTS, STAGING_PAUSE};
+use code_store::content::{
     Content, ContentError, Intake, IntakeError, Manifest, TreePath, TreePathError, failed,
 };
-use crate::defaults::{FILE_BYTES, STAGING_ATTEMPTS, STAGING_PAUSE};
+use code_store::defaults::FILE_BYTES;
 
 /// Why an environment of the staging directory cannot be taken in.
 #[derive(Debug, thiserror::Error)]
@@ -201,8 +202,8 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::lock::staged_lock;
-    use crate::r10k_deploy::R10K_FILE;
+    use code_store::lock::staged_lock;
+    use code_store::r10k_deploy::R10K_FILE;
 
     fn staged(files: &[&str]) -> (tempfile::TempDir, Content) {
         let root = tempfile::tempdir().unwrap();

@@ -21,8 +21,8 @@ use super::board::{Announced, Board, FollowerState, Late};
 use super::commit_of;
 use super::files::FilesError;
 use super::published::Published;
-use crate::content::{ContentError, ContentHash, TreeId};
-use crate::version::{Signature, Versions};
+use code_store::content::{ContentError, ContentHash, TreeId};
+use code_store::version::{Signature, Versions};
 
 /// Followers and what they are told. Cheap to clone.
 #[derive(Clone)]

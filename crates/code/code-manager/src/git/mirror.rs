@@ -19,7 +19,7 @@ use super::leftovers::clear;
 use super::program::{Call, Git, GitError, checked};
 use super::refs::{Commit, Refs, RefsError, Wanted};
 use crate::defaults::{FETCH_TIMEOUT, FETCHES, LIST_TIMEOUT, REFS_BYTES, WORD_BYTES};
-use crate::hold::Hold;
+use code_store::hold::Hold;
 
 /// Copies of repositories, below one directory. Cheap to clone.
 #[derive(Clone, Debug)]

@@ -10,8 +10,9 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use super::Mirror;
 use super::program::{Git, GitError, message};
 use super::refs::Commit;
-use crate::content::{Content, IntakeError, Manifest, TreeId, TreePath, TreePathError};
-use crate::defaults::{FILE_BYTES, LISTED_BYTES, PROGRAM_MESSAGE_BYTES, TREE_FILES};
+use crate::defaults::{LISTED_BYTES, PROGRAM_MESSAGE_BYTES};
+use code_store::content::{Content, IntakeError, Manifest, TreeId, TreePath, TreePathError};
+use code_store::defaults::{FILE_BYTES, TREE_FILES};
 
 /// Why a commit cannot be taken in.
 #[derive(Debug, thiserror::Error)]
@@ -190,7 +191,7 @@ fn check(file: &Listed, before: usize, mirror: &Mirror, commit: &Commit) -> Resu
     let error = if file.size_bytes > FILE_BYTES {
         IntakeError::TooLarge(file.path.clone())
     } else if before >= TREE_FILES {
-        crate::content::ManifestError::Files.into()
+        code_store::content::ManifestError::Files.into()
     } else {
         return Ok(());
     };

@@ -15,8 +15,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::copy::{Mirror, directory_name};
 use super::mirror::Mirrors;
 use super::program::shown;
-use crate::content::{ContentError, failed};
 use crate::defaults::{KEEP_MIRRORS, MIRROR_NOTED};
+use code_store::content::{ContentError, failed};
 
 /// When it was noted last that a copy is used, in seconds since 1970; 0: not by this process.
 #[derive(Debug, Default)]

@@ -4,11 +4,11 @@
 use environments::EnvironmentName;
 
 use super::Repository;
-use crate::content::ContentError;
-use crate::lock::is_module_name;
-use crate::lock::{ControlKind, Lock, LockedModule};
 use crate::service::SubmitError;
-use crate::version::Versions;
+use code_store::content::ContentError;
+use code_store::lock::is_module_name;
+use code_store::lock::{ControlKind, Lock, LockedModule};
+use code_store::version::Versions;
 
 /// An environment, and the modules of it that are meant.
 type With = (EnvironmentName, Vec<String>);

@@ -1,9 +1,9 @@
 //! An environment's own files, looked up: [`Fixed`].
 
 use crate::git::Commit;
-use crate::lock::{Control, ControlKind};
 use crate::source::{Base, Found};
 use crate::svn::Address;
+use code_store::lock::{Control, ControlKind};
 
 /// What an environment's own files are, and will be whenever it is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -21,8 +21,8 @@ use super::record::{Action, By, Deployment, State};
 use super::room::Room;
 use super::{Over, SubmitError, Submitted};
 use crate::defaults::{DEPLOYS_WAITING, DRAIN};
-use crate::gc::Collected;
 use crate::resolve::Round;
+use code_store::gc::Collected;
 
 /// What the service is asked for.
 pub(super) enum Message {

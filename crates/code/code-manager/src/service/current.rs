@@ -5,10 +5,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::content::ContentHash;
 use crate::defaults::{R10K_ATTEMPTS, R10K_SETTLES};
 use crate::deployer::Deployer;
 use crate::settings::R10kFileError;
+use code_store::content::ContentHash;
 
 /// The deployer that goes by the settings as they are.
 #[derive(Debug)]

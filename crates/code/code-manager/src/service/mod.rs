@@ -49,9 +49,9 @@ use self::room::Room;
 use crate::defaults::{KEEP_HISTORY, REQUESTS, WORKER_WAIT};
 use crate::deployer::Deployer;
 use crate::file_sync::{Announced, FileSync};
-use crate::gc::Collected;
 use crate::settings::R10kFileError;
-use crate::write_probe::WriteObstacle;
+use code_store::gc::Collected;
+use code_store::write_probe::WriteObstacle;
 
 /// Kinds of errors, as clients see them.
 pub mod kinds {

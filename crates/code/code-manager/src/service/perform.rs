@@ -22,17 +22,17 @@ use super::record::{Action, Deployment, Fault, Outcome, State, cut};
 use store::now_ms;
 
 use super::{MadeOf, Others, kinds};
-use crate::code_cache::CompilePause;
 use crate::defaults::{ERROR_BYTES, SWITCH_WAIT};
 use crate::deployer::{Built, Deployer};
-use crate::diff::Changes;
 use crate::error::{DeployError, SourcesError};
 use crate::file_sync::Announced;
 use crate::resolve::Round;
 use crate::settings::R10kFileError;
 use crate::source::Found;
-use crate::version::{Signature, Switched, VersionError};
-use crate::write_probe::ProbeScope;
+use code_store::code_cache::CompilePause;
+use code_store::diff::Changes;
+use code_store::version::{Signature, Switched, VersionError};
+use code_store::write_probe::ProbeScope;
 
 /// What became of a piece of work.
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use environments::EnvironmentName;
 
 use super::Action;
-use crate::version::Signature;
+use code_store::version::Signature;
 
 /// Work that waits, and the environments that are worked on.
 #[derive(Debug)]

@@ -9,8 +9,8 @@ use store::{CodeDeployRow, NewCodeDeploy};
 use uuid::Uuid;
 
 use crate::defaults::REASON_BYTES;
-use crate::diff::Changes;
-use crate::version::Signature;
+use code_store::diff::Changes;
+use code_store::version::Signature;
 
 /// What is done with an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -19,8 +19,8 @@ use store::now_ms;
 use super::{InUse, SubmitError, blocking};
 use crate::defaults::{COLLECT_NOTES, COLLECT_SPARE};
 use crate::deployer::Deployer;
-use crate::gc::{Collected, Kept};
-use crate::version::Signature;
+use code_store::gc::{Collected, Kept};
+use code_store::version::Signature;
 
 /// Who asked, and gets what went.
 type Reply = oneshot::Sender<Result<Collected, SubmitError>>;

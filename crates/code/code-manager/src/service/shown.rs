@@ -1,12 +1,10 @@
 //! Deployments as clients and hooks are told of them, in Code Manager's form.
 
 use api_types::{
-    CodeChange, CodeChanges, CodeDeploy, CodeDeployment, CodeModuleChange, ErrorBody,
-    FileSyncCommits, LateFollower, Object, Timestamp, kinds,
+    CodeDeploy, CodeDeployment, ErrorBody, FileSyncCommits, LateFollower, Object, Timestamp, kinds,
 };
 
 use super::{Deployment, Fault, State};
-use crate::diff::Changes;
 
 impl Deployment {
     /// As `deploys` shows it. It is still syncing where followers do not have it; a dry run is complete when it is
@@ -83,23 +81,6 @@ impl From<Deployment> for CodeDeployment {
             changes: outcome.changes.map(Into::into),
             notes: outcome.notes,
             error: outcome.error.map(Into::into),
-        }
-    }
-}
-
-impl From<Changes> for CodeChanges {
-    fn from(changes: Changes) -> Self {
-        let modules = changes.modules.into_iter().map(|module| CodeModuleChange {
-            directory: module.directory,
-            from: module.version.from,
-            to: module.version.to,
-        });
-        Self {
-            control: changes.control.map(|change| CodeChange {
-                from: change.from,
-                to: change.to,
-            }),
-            modules: modules.collect(),
         }
     }
 }

@@ -7,9 +7,9 @@ use super::error::SubmitError;
 use super::record::{By, cut};
 use super::{CodeManager, blocking};
 use crate::defaults::REASON_BYTES;
-use crate::diff::{Changes, FileChanges};
-use crate::lock::Lock;
-use crate::version::{Signature, Versions};
+use code_store::diff::{Changes, FileChanges};
+use code_store::lock::Lock;
+use code_store::version::{Signature, Versions};
 
 /// A version of an environment that is on the disk.
 #[derive(Clone, Debug)]

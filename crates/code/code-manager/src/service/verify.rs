@@ -10,8 +10,8 @@ use environments::EnvironmentName;
 
 use super::{Action, By, CodeManager, SubmitError};
 use crate::error::DeployError;
-use crate::integrity::{CheckError, StoreVerification, VersionRepair};
-use crate::version::Signature;
+use code_store::integrity::{CheckError, StoreVerification, VersionRepair};
+use code_store::version::Signature;
 
 /// Reason for which the store is not verified, or not repaired.
 #[derive(Debug, thiserror::Error)]

@@ -6,7 +6,7 @@
 use environments::EnvironmentName;
 
 use super::{Action, CodeManager, SubmitError, blocking};
-use crate::lock::is_module_name;
+use code_store::lock::is_module_name;
 
 // === impl CodeManager ===
 

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::{R10k, R10kError, Settings};
-use crate::content::ContentHash;
 use crate::defaults::{R10K_ATTEMPTS, R10K_BYTES, R10K_SETTLES};
 use crate::git::Git;
+use code_store::content::ContentHash;
 
 /// Where the settings of r10k are, and what this server has beside them.
 #[derive(Clone, Debug)]

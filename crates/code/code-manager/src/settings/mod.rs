@@ -18,10 +18,10 @@ pub use r10k::{R10k, R10kError, UnsupportedSetting};
 
 use crate::archive::ForgeSettings;
 use crate::defaults::DEPLOYS_AT_ONCE;
-use crate::gc::Keep;
 use crate::resolve::ResolveSettings;
 use crate::source::Source;
 use crate::types::GenerateTypes;
+use code_store::gc::Keep;
 
 /// All settings of deployments.
 #[derive(Clone, Debug)]

@@ -19,14 +19,14 @@ use tokio::process::Command;
 pub(crate) use address::{Wanted, checked, escaped, wanted};
 pub(crate) use tree::take_in;
 
-use crate::content::{ContentError, IntakeError, TreePathError};
 use crate::defaults::{
-    FETCH_TIMEOUT, LIST_TIMEOUT, REFS_BYTES, SVN_LOOK, SVN_PASSWORD_BYTES, TREE_BYTES, TREE_FILES,
-    WORD_BYTES,
+    FETCH_TIMEOUT, LIST_TIMEOUT, REFS_BYTES, SVN_LOOK, SVN_PASSWORD_BYTES, WORD_BYTES,
 };
 use crate::git::{message, shown};
-use crate::hold::Hold;
 use crate::program::{self, RunError};
+use code_store::content::{ContentError, IntakeError, TreePathError};
+use code_store::defaults::{TREE_BYTES, TREE_FILES};
+use code_store::hold::Hold;
 
 /// How `svn` is run. Cheap to clone.
 #[derive(Clone, Debug)]

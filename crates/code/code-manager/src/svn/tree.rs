@@ -9,8 +9,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::{Address, Svn, SvnError};
-use crate::content::{Content, ContentError, IntakeError, Manifest, TreeId, TreePath, failed};
-use crate::defaults::{FILE_BYTES, TREE_BYTES, TREE_FILES};
+use code_store::content::{Content, ContentError, IntakeError, Manifest, TreeId, TreePath, failed};
+use code_store::defaults::{FILE_BYTES, TREE_BYTES, TREE_FILES};
 
 /// Something that was exported.
 enum Kind {

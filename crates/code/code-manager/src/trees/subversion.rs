@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use super::{TakeError, Taking, Trees};
 use crate::archive::Taken;
-use crate::content::{ContentError, Manifest, TreeId};
-use crate::notes::{read_note, write_note};
 use crate::svn::{self, Address};
-use crate::tree_notes::revision_note_name;
 use crate::verify::verify;
+use code_store::content::{ContentError, Manifest, TreeId};
+use code_store::notes::{read_note, write_note};
+use code_store::tree_notes::revision_note_name;
 
 impl Trees {
     pub(super) fn take_revision(

@@ -3,8 +3,8 @@
 use code_manager::DeployError;
 use tar::EntryType;
 
-use crate::forge_server::{ForgeServer, Tar, sha256};
 use crate::world::World;
+use testkit::forge_server::{ForgeServer, Tar, sha256};
 
 /// A world with an archive as its module `m`, and what a deployment of it says.
 async fn deploy(archive: &[u8]) -> (World, Result<code_manager::Built, DeployError>) {

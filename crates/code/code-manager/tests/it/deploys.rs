@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-use code_manager::lock::Origin;
+use code_store::lock::Origin;
 
 use crate::world::{World, name};
 

@@ -1,11 +1,11 @@
 //! Modules from a Forge.
 
 use code_manager::Settings;
-use code_manager::lock::Origin;
+use code_store::lock::Origin;
 use tar::EntryType;
 
-use crate::forge_server::{ForgeServer, Tar, md5, sha256};
 use crate::world::World;
+use testkit::forge_server::{ForgeServer, Tar, md5, sha256};
 
 /// A world whose Forge is this one.
 fn world(forge: &ForgeServer) -> World {

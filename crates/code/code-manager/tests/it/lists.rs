@@ -5,12 +5,12 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use code_manager::lock::ControlKind;
 use code_manager::source::{Environments, Source, SourceKind, Strip};
 use code_manager::{Settings, defaults};
+use code_store::lock::ControlKind;
 
-use crate::forge_server::{Tar, sha256};
 use crate::world::{World, name};
+use testkit::forge_server::{Tar, sha256};
 
 /// A world whose environments a source of this kind names.
 fn world(kind: impl Fn(&Path) -> SourceKind + 'static) -> World {

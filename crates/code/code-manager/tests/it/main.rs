@@ -7,7 +7,6 @@ mod damage;
 mod deploys;
 mod failures;
 mod forge;
-mod forge_server;
 mod github_app;
 mod github_server;
 mod hook_tls;

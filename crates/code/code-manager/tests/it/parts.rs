@@ -1,7 +1,8 @@
 //! Only some modules of an environment, or only its control repository, through the service.
 
+use code_manager::CodeManager;
 use code_manager::service::{Action, Deployment, State};
-use code_manager::{CodeManager, Signature};
+use code_store::version::Signature;
 
 use crate::service::{DEPLOY, Service};
 use crate::world::name;

@@ -5,10 +5,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
-use code_manager::Signature;
-use code_manager::gc::{Keep, Kept};
 use code_manager::service::{Action, State};
-use code_manager::version::Versions;
+use code_store::gc::{Keep, Kept};
+use code_store::version::Signature;
+use code_store::version::Versions;
 
 use crate::kills::DIRECTORY;
 use crate::service::{DEPLOY, Service, by};
@@ -265,7 +265,7 @@ async fn notes_and_lists_and_copies_that_no_version_needs_go() {
 async fn notes_of_archives_stay_as_long_as_a_version_has_them() {
     let world = World::new();
     let archive = |version: &str| {
-        let archive = crate::forge_server::Tar::module("a-m", version).gz();
+        let archive = testkit::forge_server::Tar::module("a-m", version).gz();
         let path = world.path().join(format!("{version}.tar.gz"));
         std::fs::write(path, &archive).unwrap();
         world.puppetfile(&format!(

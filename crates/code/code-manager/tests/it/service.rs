@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use code_manager::code_cache::CodeCache;
-use code_manager::diff::FileChangeKind;
 use code_manager::service::{
     Action, By, Deployment, Hold, InUse, Others, State, SubmitError, Worker, kinds,
 };
-use code_manager::{CodeManager, Deployer, R10kFile, Settings, Signature};
+use code_manager::{CodeManager, Deployer, R10kFile, Settings};
+use code_store::code_cache::CodeCache;
+use code_store::diff::FileChangeKind;
+use code_store::version::Signature;
 use environments::EnvironmentName;
 use store::{Store, StoreConfig};
 use tokio::sync::Notify;

@@ -5,10 +5,11 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use code_manager::integrity::{CheckError, Integrity, StoreVerification};
-use code_manager::lock::LOCK_FILE;
+use code_manager::CodeManager;
 use code_manager::service::{Action, Others, State, VerifyError};
-use code_manager::{CodeManager, Signature};
+use code_store::integrity::{CheckError, Integrity, StoreVerification};
+use code_store::lock::LOCK_FILE;
+use code_store::version::Signature;
 use store::{Store, StoreConfig};
 use tokio_util::sync::CancellationToken;
 

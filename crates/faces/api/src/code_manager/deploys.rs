@@ -6,9 +6,12 @@ use api_types::{
 };
 use axum::Json;
 use axum::extract::State;
-use code_manager::defaults::{MODS, NAME_BYTES};
+use code_manager::CodeManager;
+use code_manager::defaults::MODS;
 use code_manager::service::{self, Action, By, Deployment, SubmitError, Submitted};
-use code_manager::{CodeManager, EnvironmentName, WriteObstacle};
+use code_store::defaults::NAME_BYTES;
+use code_store::write_probe::WriteObstacle;
+use environments::EnvironmentName;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
@@ -232,10 +235,7 @@ fn disk_use(manager: &CodeManager) -> Option<CodeDiskUse> {
 }
 
 /// What the history says was made live last, where that is what is live.
-fn deployed(
-    last: Vec<Deployment>,
-    versions: &code_manager::version::Versions,
-) -> Vec<CodeDeployed> {
+fn deployed(last: Vec<Deployment>, versions: &code_store::version::Versions) -> Vec<CodeDeployed> {
     let live = |it: &Deployment| {
         let live = versions.live(&it.environment.parse().ok()?)?;
         (Some(live.as_str()) == it.signature.as_deref()).then(|| live.to_string())

@@ -12,8 +12,9 @@ mod webhook;
 mod webhook_queue;
 
 use api_types::{ApiError, EnvironmentCode, kinds};
+use code_manager::CodeManager;
 use code_manager::service::{Hold, SubmitError, Worker};
-use code_manager::{CodeManager, EnvironmentName};
+use environments::EnvironmentName;
 use rbac::Permission;
 use serde_json::json;
 

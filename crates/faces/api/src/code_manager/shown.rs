@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use api_types::{CodeBlockers, CodeDeploy, CodeDeployStatus, ErrorBody, Timestamp};
+use code_manager::CodeManager;
 use code_manager::service::{Blockers, Deployment, State};
-use code_manager::{CodeManager, EnvironmentName};
+use environments::EnvironmentName;
 
 /// As `deploys` shows it.
 pub(super) fn deploy(manager: &CodeManager, deployment: Deployment) -> CodeDeploy {

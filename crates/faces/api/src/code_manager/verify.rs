@@ -5,8 +5,8 @@
 use api_types::{ApiError, CodeVerified, CodeVerifyCommand, kinds};
 use axum::Json;
 use axum::extract::State;
-use code_manager::integrity::CheckError;
 use code_manager::service::{By, VerifyError};
+use code_store::integrity::CheckError;
 
 use super::{may_deploy, refusal};
 use crate::Shared;

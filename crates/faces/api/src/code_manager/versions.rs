@@ -11,9 +11,11 @@ use api_types::{
 };
 use axum::Json;
 use axum::extract::State;
-use code_manager::diff::FileChangeKind;
+use code_manager::CodeManager;
 use code_manager::service::{Action, By};
-use code_manager::{CodeManager, EnvironmentName, Signature};
+use code_store::diff::FileChangeKind;
+use code_store::version::Signature;
+use environments::EnvironmentName;
 use serde_json::json;
 
 use super::{environment, manager, may_deploy, refusal};

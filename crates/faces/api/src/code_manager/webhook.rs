@@ -12,11 +12,12 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Uri};
+use code_manager::CodeManager;
 use code_manager::incoming_webhooks::{
     Host, Proof, Push, PushError, environments_at, environments_with,
 };
 use code_manager::service::{Action, By};
-use code_manager::{CodeManager, EnvironmentName};
+use environments::EnvironmentName;
 use serde_json::json;
 
 use super::{CodeService, manager, may_deploy, refusal, service, shown};

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use api_types::{CodeDeploy, CodeDeploysCommand};
-use code_manager::defaults::KEEP_VERSIONS;
+use code_store::defaults::KEEP_VERSIONS;
 
 use super::CODE_MANAGER;
 use super::local::settings::Place;

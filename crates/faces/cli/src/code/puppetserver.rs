@@ -6,8 +6,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use code_manager::gate;
-use code_manager::version::Versions;
-use code_manager::versioned_code::{self, CodeId};
+use code_store::version::Versions;
+use code_store::versioned_code::{self, CodeId};
 
 use crate::{EXIT_SUCCESS, Failure};
 use error_causes::chain;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use code_manager::versioned_code::CodeId;
+use code_store::versioned_code::CodeId;
 use serde_json::Value;
 
 use crate::code::short;

@@ -17,8 +17,8 @@ use std::time::SystemTime;
 use tokio::sync::OwnedMutexGuard;
 
 use super::part::Part;
-use crate::content::{Content, ContentError, ContentHash, failed, make_directory, sync};
 use crate::defaults::{FOLLOWER_LEFT, FOLLOWER_LEFT_BYTES, FOLLOWER_LEFT_FILES};
+use code_store::content::{Content, ContentError, ContentHash, failed, make_directory, sync};
 
 /// A content that a version wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

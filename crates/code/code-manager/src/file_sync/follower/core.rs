@@ -12,7 +12,7 @@ use environments::EnvironmentName;
 use super::following::Followed;
 use super::kept::Live;
 use crate::file_sync::board::Announced;
-use crate::version::Signature;
+use code_store::version::Signature;
 
 /// What a follower has, and what it was told.
 #[derive(Debug, Default)]

@@ -6,8 +6,8 @@
 use super::arriving::{Arriving, Wanted};
 use super::part::Part;
 use super::remote::{Remote, RemoteError};
-use crate::content::ContentError;
 use crate::defaults::FOLLOWER_RESUMES;
+use code_store::content::ContentError;
 
 /// Why a content cannot be got.
 #[derive(Debug, thiserror::Error)]

@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use super::Follower;
 use crate::file_sync::commit_of;
-use crate::version::Signature;
+use code_store::version::Signature;
 
 /// How a follower is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

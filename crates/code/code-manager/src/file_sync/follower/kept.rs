@@ -12,7 +12,7 @@ use std::time::Duration;
 use environments::EnvironmentName;
 use serde::{Deserialize, Serialize};
 
-use crate::version::Signature;
+use code_store::version::Signature;
 
 /// Its name.
 const FILE: &str = "follower.json";

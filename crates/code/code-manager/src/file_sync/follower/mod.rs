@@ -32,14 +32,14 @@ use self::kept::Kept;
 use self::remote::{Remote, RemoteError};
 use self::stage::stage;
 use self::waits::{Staged, Waits, answer};
-use crate::code_cache::{CodeCache, CompilePause};
-use crate::content::{Content, ContentError};
 use crate::defaults::{
     FOLLOWER_BACKOFF, FOLLOWER_BACKOFF_MAX, FOLLOWER_KEEP, FOLLOWER_RETRY, FOLLOWER_VERSIONS,
 };
-use crate::gc::{self, collect};
-use crate::hold::Hold;
-use crate::version::{Signature, Versions};
+use code_store::code_cache::{CodeCache, CompilePause};
+use code_store::content::{Content, ContentError};
+use code_store::gc::{self, collect};
+use code_store::hold::Hold;
+use code_store::version::{Signature, Versions};
 use store::now_ms;
 
 /// What a follower is told before it starts.

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 use rustix::fs::OFlags;
 use tokio::io::AsyncWriteExt as _;
 
-use crate::content::{ContentError, ContentHash, failed};
-use crate::version::hash_file;
+use code_store::content::{ContentError, ContentHash, failed};
+use code_store::version::hash_file;
 
 /// A file that is filled up.
 #[derive(Debug)]

@@ -13,11 +13,11 @@ use environments::EnvironmentName;
 use pki::{ClientTls, ServerCertnames, TlsFiles};
 use reqwest::{Client, Response, StatusCode, Url};
 
-use crate::content::ContentHash;
 use crate::defaults::{
     FOLLOWER_ANSWER, FOLLOWER_POLL, HTTP_CONNECT_TIMEOUT, HTTP_READ_TIMEOUT, MANIFEST_BYTES,
 };
-use crate::version::Signature;
+use code_store::content::ContentHash;
+use code_store::version::Signature;
 use error_causes::chain;
 
 /// The server. Cheap to clone.

@@ -12,9 +12,10 @@ use futures_util::{StreamExt as _, stream};
 use super::arriving::{Arriving, Wanted};
 use super::fetch::{FetchError, fetch};
 use super::remote::{Remote, RemoteError};
-use crate::content::{Content, ContentError, ContentHash, Entry, Manifest, ManifestError};
-use crate::defaults::{FILE_BYTES, FOLLOWER_FETCHES};
-use crate::version::{Layout, LayoutError, Signature, VersionError, Versions};
+use crate::defaults::FOLLOWER_FETCHES;
+use code_store::content::{Content, ContentError, ContentHash, Entry, Manifest, ManifestError};
+use code_store::defaults::FILE_BYTES;
+use code_store::version::{Layout, LayoutError, Signature, VersionError, Versions};
 
 /// Why a version cannot be got.
 #[derive(Debug, thiserror::Error)]

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::kept::Kept;
 use super::remote::RemoteError;
 use crate::defaults::{FOLLOWER_BACKOFF, FOLLOWER_BACKOFF_MAX, FOLLOWER_LEASE, FOLLOWER_STAGES};
-use crate::version::Signature;
+use code_store::version::Signature;
 use store::now_ms;
 
 type Asking = Pin<Box<dyn Future<Output = Result<CheckedIn, RemoteError>> + Send>>;

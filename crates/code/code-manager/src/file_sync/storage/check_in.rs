@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout_at};
 use super::{CheckInError, FileSync, milliseconds};
 use crate::defaults::{FOLLOWER_ERROR_BYTES, FOLLOWER_NOTED, FOLLOWER_POLL, GENERATION_MAX};
 use crate::file_sync::board::{Board, Had, Report};
-use crate::version::Signature;
+use code_store::version::Signature;
 use store::now_ms;
 
 impl FileSync {

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use super::{Look, PerformError, Performed, Tools, Work, building, deploy, find, finish};
-use crate::lock::is_module_name;
+use code_store::lock::is_module_name;
 
 /// Some modules anew. They all are where nothing is live yet.
 pub(super) async fn modules(

@@ -4,7 +4,7 @@
 
 use super::{PerformError, Performed, Tools, Work, pause, switch, tell};
 use crate::deployer::{Restored, healed_note};
-use crate::version::Signature;
+use code_store::version::Signature;
 
 /// Makes a version live that is here, and whole before that.
 pub(super) async fn switch_to_whole(

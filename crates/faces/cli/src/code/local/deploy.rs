@@ -3,7 +3,9 @@
 use std::time::Instant;
 
 use code_manager::source::{Environments, Found};
-use code_manager::{Built, Deployer, EnvironmentName, ProbeScope, Round, postrun};
+use code_manager::{Built, Deployer, Round, postrun};
+use code_store::write_probe::ProbeScope;
+use environments::EnvironmentName;
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use code_manager::Deployer;
-use code_manager::gc::{Collected, Keep, Kept};
+use code_store::gc::{Collected, Keep, Kept};
 
 use crate::code::deploy::Options;
 use crate::code::shown::megabytes;

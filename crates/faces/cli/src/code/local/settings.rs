@@ -3,9 +3,11 @@
 use error_causes::chain;
 use std::path::PathBuf;
 
-use code_manager::gc::is_claimed;
-use code_manager::version::Versions;
-use code_manager::{Deployer, Holder, R10k, WriteProbe};
+use code_manager::{Deployer, R10k};
+use code_store::gc::is_claimed;
+use code_store::hold::Holder;
+use code_store::version::Versions;
+use code_store::write_probe::WriteProbe;
 
 use crate::{Failure, terminal};
 

@@ -1,6 +1,6 @@
 //! `tutti code verify --local`. Main function: [`run`].
 
-use code_manager::integrity::{StoreVerification, check_store};
+use code_store::integrity::{StoreVerification, check_store};
 use error_causes::chain;
 use tokio_util::sync::CancellationToken;
 

@@ -1,8 +1,10 @@
 //! `tutti code versions --local`, `tutti code rollback --local`. Main functions: [`run`], [`rollback`].
 
 use code_manager::deployer::Restored;
-use code_manager::version::Versions;
-use code_manager::{EnvironmentName, Lock, Signature};
+use code_store::lock::Lock;
+use code_store::version::Signature;
+use code_store::version::Versions;
+use environments::EnvironmentName;
 use serde_json::json;
 
 use crate::code::rollback::Options as Rollback;

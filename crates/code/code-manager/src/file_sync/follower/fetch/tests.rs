@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
 use super::*;
-use crate::content::{Content, ContentHash};
+use code_store::content::{Content, ContentHash};
 
 const BYTES: usize = 300_000;
 

@@ -5,7 +5,7 @@
 use reqwest::{Response, StatusCode, Url, header};
 
 use super::{Remote, RemoteError};
-use crate::content::ContentHash;
+use code_store::content::ContentHash;
 
 /// A content on its way.
 #[derive(Debug)]

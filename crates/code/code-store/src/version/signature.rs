@@ -18,7 +18,7 @@ const DIGITS: usize = 40;
 
 impl Signature {
     /// Of what a version was made of.
-    pub(crate) fn of(text: &[u8]) -> Self {
+    pub fn of(text: &[u8]) -> Self {
         let mut digits = crate::content::ContentHash::of(text).to_string();
         digits.truncate(DIGITS);
         Self(digits.into())

@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) use damage::IsContentRight;
 pub use files::{FileRead, ReadError, hash_file, read_manifest};
-pub(crate) use generated::{GENERATED_FILE, write_list};
+pub use generated::{GENERATED_FILE, write_list};
 pub use layout::{Layout, LayoutError, Part};
 pub use signature::{Signature, SignatureError};
 
@@ -141,7 +141,7 @@ impl Versions {
     }
 
     /// Puppet's name for the live version.
-    pub(crate) fn link(&self, environment: &EnvironmentName) -> PathBuf {
+    pub fn link(&self, environment: &EnvironmentName) -> PathBuf {
         self.environments.join(environment.as_str())
     }
 
@@ -156,7 +156,7 @@ impl Versions {
     }
 
     /// The same; `more` may add to the directory before it gets its name.
-    pub(crate) fn build_with<E: From<VersionError>>(
+    pub fn build_with<E: From<VersionError>>(
         &self,
         environment: &EnvironmentName,
         signature: &Signature,
@@ -403,7 +403,7 @@ impl Versions {
     }
 
     /// Directory of the code store, which has the contents, copies of repositories and notes.
-    pub(crate) fn directory(&self) -> &Path {
+    pub fn directory(&self) -> &Path {
         let content = self.content.root();
         content.parent().unwrap_or(content)
     }

@@ -26,7 +26,7 @@ impl Versions {
     /// The files and links of a version that are missing or not as the layout has them, by path. Every file is
     /// hashed, unless it is a link to a content for which `is_right` answers, by hash, mode and size. Files that
     /// were added are not looked at.
-    pub(crate) fn damaged(
+    pub fn damaged(
         &self,
         environment: &EnvironmentName,
         signature: &Signature,
@@ -88,7 +88,7 @@ impl Versions {
     }
 
     /// Replaces a version with damaged files, and gives their paths. `more` may add to the directory before. Blocks.
-    pub(crate) fn heal_damaged<E: From<VersionError>>(
+    pub fn heal_damaged<E: From<VersionError>>(
         &self,
         environment: &EnvironmentName,
         signature: &Signature,

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::content::Content;
 
 /// What it says; `None`: there is none.
-pub(crate) fn read_note(path: &Path) -> Option<String> {
+pub fn read_note(path: &Path) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     let text = text.trim();
     // Without content, or with zeros for it: so a power cut leaves a file whose name came before its bytes.
@@ -18,7 +18,7 @@ pub(crate) fn read_note(path: &Path) -> Option<String> {
 
 /// Writes it whole or not at all. What a kill leaves of it is where unfinished contents are, and goes with
 /// them.
-pub(crate) fn write_note(content: &Content, path: &Path, text: &str) {
+pub fn write_note(content: &Content, path: &Path, text: &str) {
     if let Err(error) = write(content, path, text) {
         tracing::warn!(path = %path.display(), %error, "cannot write a note");
     }

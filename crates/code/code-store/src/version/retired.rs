@@ -20,7 +20,7 @@ const RETIRED: &str = ".retired-";
 
 impl Versions {
     /// Takes a version's name away. The live one stays. `false`: it does.
-    pub(crate) fn retire(
+    pub fn retire(
         &self,
         environment: &EnvironmentName,
         signature: &Signature,

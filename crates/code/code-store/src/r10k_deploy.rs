@@ -8,7 +8,7 @@ use crate::content::{Content, Entry, Manifest};
 use crate::lock::{Lock, Origin};
 
 /// Its name.
-pub(crate) const R10K_FILE: &str = ".r10k-deploy.json";
+pub const R10K_FILE: &str = ".r10k-deploy.json";
 
 /// Digits of a commit of the longer kind.
 const COMMIT_DIGITS: usize = 64;
@@ -20,7 +20,7 @@ const PLAIN: &str = "plain-default";
 const RUBY: &str = "%Y-%m-%d %H:%M:%S +0000";
 
 /// The file of a version that was begun then and is whole now.
-pub(crate) fn note(lock: &Lock, began: Timestamp) -> Vec<u8> {
+pub fn note(lock: &Lock, began: Timestamp) -> Vec<u8> {
     let modules = lock.modules.iter().map(|module| {
         let sha = match &module.origin {
             Origin::Git { commit, .. } => Some(commit),
@@ -41,7 +41,7 @@ pub(crate) fn note(lock: &Lock, began: Timestamp) -> Vec<u8> {
 }
 
 /// The commit that r10k left in an environment.
-pub(crate) fn commit(content: &Content, manifest: &Manifest) -> Option<String> {
+pub fn commit(content: &Content, manifest: &Manifest) -> Option<String> {
     let Entry::File {
         sha256, executable, ..
     } = manifest.get(R10K_FILE.as_bytes())?

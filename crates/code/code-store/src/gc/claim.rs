@@ -12,7 +12,7 @@ const FILE: &str = "of-a-server";
 const TEXT: &str = "A server keeps versions here that its plans need; only it removes old ones.\n";
 
 /// From now on they are a server's.
-pub(crate) fn claim(directory: &Path) -> Result<(), ContentError> {
+pub fn claim(directory: &Path) -> Result<(), ContentError> {
     let path = directory.join(FILE);
     std::fs::write(&path, TEXT).map_err(failed("write to", &path))
 }

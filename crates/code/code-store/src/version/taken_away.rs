@@ -18,10 +18,7 @@ use crate::content::{ContentError, failed, make_directory};
 
 impl Versions {
     /// It is on the disk after this that an environment is about to be taken away.
-    pub(crate) fn note_taken_away(
-        &self,
-        environment: &EnvironmentName,
-    ) -> Result<(), ContentError> {
+    pub fn note_taken_away(&self, environment: &EnvironmentName) -> Result<(), ContentError> {
         let directory = self.notes_of_taken_away();
         let is_new = !directory.is_dir();
         make_directory(&directory)?;
@@ -35,16 +32,13 @@ impl Versions {
     }
 
     /// The environments that have such a note.
-    pub(crate) fn noted_taken_away(&self) -> Result<Vec<EnvironmentName>, ContentError> {
+    pub fn noted_taken_away(&self) -> Result<Vec<EnvironmentName>, ContentError> {
         let names = names(&self.notes_of_taken_away())?.into_iter();
         Ok(names.filter_map(|name| name.parse().ok()).collect())
     }
 
     /// Followers were told, or need not be.
-    pub(crate) fn forget_taken_away(
-        &self,
-        environment: &EnvironmentName,
-    ) -> Result<(), ContentError> {
+    pub fn forget_taken_away(&self, environment: &EnvironmentName) -> Result<(), ContentError> {
         let note = self.notes_of_taken_away().join(environment.as_str());
         match fs::remove_file(&note) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -6,6 +6,7 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use api_types::{CodeChange, CodeChanges, CodeModuleChange};
 use serde::{Deserialize, Serialize};
 
 use crate::content::{ContentError, failed};
@@ -108,6 +109,23 @@ fn versions(lock: &Lock) -> BTreeMap<&str, Cow<'_, str>> {
         .iter()
         .map(|module| (module.directory.as_str(), module.origin.version()))
         .collect()
+}
+
+impl From<Changes> for CodeChanges {
+    fn from(changes: Changes) -> Self {
+        let modules = changes.modules.into_iter().map(|module| CodeModuleChange {
+            directory: module.directory,
+            from: module.version.from,
+            to: module.version.to,
+        });
+        Self {
+            control: changes.control.map(|change| CodeChange {
+                from: change.from,
+                to: change.to,
+            }),
+            modules: modules.collect(),
+        }
+    }
 }
 
 // === impl FileChanges ===

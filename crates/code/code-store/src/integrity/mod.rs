@@ -117,7 +117,7 @@ pub fn check_store(versions: &Versions, cut: &CancellationToken) -> Result<Store
 }
 
 /// Compares one version, with contents that were hashed once in this process. Blocks.
-pub(crate) fn check_version(
+pub fn check_version(
     versions: &Versions,
     environment: &EnvironmentName,
     signature: &Signature,
@@ -129,7 +129,7 @@ pub(crate) fn check_version(
 
 /// Paths at which a manifest that was read from a version differs from the trees that its lock names; empty
 /// also if those are not known.
-pub(crate) fn differences(
+pub fn differences(
     versions: &Versions,
     environment: &EnvironmentName,
     signature: &Signature,
@@ -156,7 +156,7 @@ pub(crate) fn differences(
 }
 
 /// Takes the names of these contents away.
-pub(crate) fn discard(contents: &[PathBuf]) -> Result<(), ContentError> {
+pub fn discard(contents: &[PathBuf]) -> Result<(), ContentError> {
     for path in contents {
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
@@ -218,7 +218,7 @@ fn is_as_published(manifest: &Manifest, lock: &Lock) -> bool {
 }
 
 /// The first paths of a list, for messages.
-pub(crate) fn named_paths(paths: &[String]) -> String {
+pub fn named_paths(paths: &[String]) -> String {
     let named: Vec<&str> = paths
         .iter()
         .take(NAMED_DAMAGED_FILES)

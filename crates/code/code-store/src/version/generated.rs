@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use crate::content::{ContentError, ContentHash, failed, hash_of};
 
 /// Name of the list, beside the lock of the version.
-pub(crate) const GENERATED_FILE: &str = ".tutti-generated-types.json";
+pub const GENERATED_FILE: &str = ".tutti-generated-types.json";
 
 /// Directory of an environment that Puppet writes its types to.
 const TYPES_DIRECTORY: &str = ".resource_types";
@@ -21,7 +21,7 @@ const TYPES_DIRECTORY: &str = ".resource_types";
 type GeneratedTypes = BTreeMap<String, String>;
 
 /// Writes the list of the types that stand in the directory of a new version. Blocks.
-pub(crate) fn write_list(root: &Path) -> Result<(), ContentError> {
+pub fn write_list(root: &Path) -> Result<(), ContentError> {
     let mut types = GeneratedTypes::new();
     let mut directories = vec![PathBuf::from(TYPES_DIRECTORY)];
     while let Some(directory) = directories.pop() {

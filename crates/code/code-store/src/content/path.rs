@@ -43,14 +43,14 @@ impl TreePath {
     }
 
     /// The directories that it stands in, the nearest first.
-    pub(crate) fn parents(&self) -> impl Iterator<Item = &[u8]> {
+    pub fn parents(&self) -> impl Iterator<Item = &[u8]> {
         let slashes = self.0.iter().enumerate().rev();
         let slashes = slashes.filter(|(_, byte)| **byte == b'/');
         slashes.map(|(index, _)| &self.0[..index])
     }
 
     /// Whether it is this directory or below it.
-    pub(crate) fn is_below(&self, directory: &[u8]) -> bool {
+    pub fn is_below(&self, directory: &[u8]) -> bool {
         let rest = self.0.strip_prefix(directory);
         rest.is_some_and(|rest| rest.is_empty() || rest.first() == Some(&b'/'))
     }

@@ -91,27 +91,27 @@ impl Layout {
     }
 
     /// Adds a file of our own.
-    pub(crate) fn write(&mut self, path: TreePath, bytes: Vec<u8>) {
+    pub fn write(&mut self, path: TreePath, bytes: Vec<u8>) {
         self.entries.remove(&path);
         self.written.insert(path, bytes);
     }
 
     /// Leaves out what the trees have there.
-    pub(crate) fn leave_out(&mut self, path: &[u8]) {
+    pub fn leave_out(&mut self, path: &[u8]) {
         self.entries.remove(path);
     }
 
     /// What comes from trees.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = (&TreePath, &Entry)> {
+    pub fn entries(&self) -> impl Iterator<Item = (&TreePath, &Entry)> {
         self.entries.iter()
     }
 
     /// What is written.
-    pub(crate) fn written(&self) -> impl Iterator<Item = (&TreePath, &Vec<u8>)> {
+    pub fn written(&self) -> impl Iterator<Item = (&TreePath, &Vec<u8>)> {
         self.written.iter()
     }
 
-    pub(crate) fn paths(&self) -> impl Iterator<Item = &TreePath> {
+    pub fn paths(&self) -> impl Iterator<Item = &TreePath> {
         self.entries.keys().chain(self.written.keys())
     }
 

@@ -124,7 +124,7 @@ pub fn is_module_name(module: &str, name: &str) -> bool {
 
 impl LockedModule {
     /// The repository that it comes from, without credentials.
-    pub(crate) fn remote(&self) -> Option<&str> {
+    pub fn remote(&self) -> Option<&str> {
         match &self.origin {
             Origin::Git { remote, .. } => Some(remote),
             _ => None,

@@ -69,14 +69,14 @@ pub enum ManifestError {
 /// A kept manifest is damaged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("it is damaged in entry {0}")]
-pub(crate) struct Damaged(usize);
+pub struct Damaged(usize);
 
 const HEADER: &[u8] = b"tutti-tree 1\0";
 
 // === impl ContentHash ===
 
 impl ContentHash {
-    pub(crate) fn of(bytes: &[u8]) -> Self {
+    pub fn of(bytes: &[u8]) -> Self {
         Self(sha2::Sha256::digest(bytes).into())
     }
 }
@@ -122,7 +122,7 @@ impl FromStr for ContentHash {
 
 impl Manifest {
     /// Adds something.
-    pub(crate) fn add(&mut self, path: TreePath, entry: Entry) -> Result<(), ManifestError> {
+    pub fn add(&mut self, path: TreePath, entry: Entry) -> Result<(), ManifestError> {
         if let Entry::Link { target } = &entry
             && !path.holds_link(target)
         {
@@ -146,7 +146,7 @@ impl Manifest {
     }
 
     /// Nothing may be below a file or a link.
-    pub(crate) fn check(&self) -> Result<(), ManifestError> {
+    pub fn check(&self) -> Result<(), ManifestError> {
         for path in self.entries.keys() {
             let mut above = path.parents();
             if let Some(taken) = above.find_map(|parent| self.entries.get_key_value(parent)) {
@@ -182,7 +182,7 @@ impl Manifest {
     }
 
     /// The text that is kept, and its name.
-    pub(crate) fn encode(&self) -> (TreeId, Vec<u8>) {
+    pub fn encode(&self) -> (TreeId, Vec<u8>) {
         let mut text = HEADER.to_vec();
         for (path, entry) in &self.entries {
             match entry {
@@ -208,7 +208,7 @@ impl Manifest {
     }
 
     /// What [`encode`](Self::encode) wrote.
-    pub(crate) fn decode(text: &[u8]) -> Result<Self, Damaged> {
+    pub fn decode(text: &[u8]) -> Result<Self, Damaged> {
         let mut rest = text.strip_prefix(HEADER).ok_or(Damaged(0))?;
         let mut manifest = Self::default();
         while !rest.is_empty() {

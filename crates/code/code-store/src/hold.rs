@@ -21,7 +21,7 @@ use crate::defaults::LOCK_LOOK;
 
 /// The lock, as long as it lives. Cheap to clone.
 #[derive(Clone, Debug)]
-pub(crate) struct Hold {
+pub struct Hold {
     file: Arc<File>,
 }
 
@@ -40,10 +40,7 @@ pub struct Holder {
 
 impl Hold {
     /// Takes the lock of a directory. `waiting` is called once, if another process has it.
-    pub(crate) fn take(
-        directory: &Path,
-        waiting: impl FnOnce(&Holder),
-    ) -> Result<Self, ContentError> {
+    pub fn take(directory: &Path, waiting: impl FnOnce(&Holder)) -> Result<Self, ContentError> {
         make_directory(directory)?;
         let path = directory.join("lock");
         let mut options = File::options();
@@ -70,7 +67,7 @@ impl Hold {
     }
 
     /// The standard input of a program that writes to the directory.
-    pub(crate) fn stdin(&self) -> io::Result<Stdio> {
+    pub fn stdin(&self) -> io::Result<Stdio> {
         Ok(Stdio::from(self.file.try_clone()?))
     }
 }

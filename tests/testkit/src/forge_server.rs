@@ -1,6 +1,11 @@
 //! A server like a Forge, on a free port: [`ForgeServer`]; and archives: [`Tar`].
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test cannot go on without its server, and the panic names the line"
+)]
 
 use std::collections::HashMap;
+use std::fmt;
 use std::io::Write as _;
 use std::sync::{Arc, Mutex};
 
@@ -8,17 +13,19 @@ use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use axum::response::Response;
-use code_manager::content::ContentHash;
 use md5::Digest as _;
 use tar::{EntryType, Header};
 
-pub(crate) struct ForgeServer {
-    pub(crate) address: String,
+/// A Forge with the releases that a test publishes. It ends when it is dropped.
+#[derive(Debug)]
+pub struct ForgeServer {
+    /// Base address, `http://127.0.0.1:port`.
+    pub address: String,
     state: Arc<Mutex<State>>,
     task: tokio::task::JoinHandle<()>,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct State {
     answers: HashMap<String, Vec<u8>>,
     /// How often an address fails before it answers, and how.
@@ -27,15 +34,16 @@ struct State {
     headers: HashMap<String, HeaderMap>,
 }
 
-/// A `tar.gz`.
-pub(crate) struct Tar {
+/// An archive in the form `tar.gz`.
+pub struct Tar {
     builder: tar::Builder<Vec<u8>>,
 }
 
 // === impl ForgeServer ===
 
 impl ForgeServer {
-    pub(crate) async fn start() -> Self {
+    /// Starts a Forge without modules.
+    pub async fn start() -> Self {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let state: Arc<Mutex<State>> = Arc::default();
@@ -51,18 +59,20 @@ impl ForgeServer {
         }
     }
 
-    pub(crate) fn answer(&self, path: &str, body: impl Into<Vec<u8>>) {
+    /// Sets the body of the answer for a path.
+    pub fn answer(&self, path: &str, body: impl Into<Vec<u8>>) {
         let mut state = self.state.lock().unwrap();
         state.answers.insert(path.to_owned(), body.into());
     }
 
-    pub(crate) fn fail(&self, path: &str, times: u32, status: u16) {
+    /// Lets the next `times` requests for a path fail with this status.
+    pub fn fail(&self, path: &str, times: u32, status: u16) {
         let mut state = self.state.lock().unwrap();
         state.failures.insert(path.to_owned(), (times, status));
     }
 
     /// Publishes a release as the newest.
-    pub(crate) fn publish(&self, slug: &str, version: &str, archive: &[u8]) {
+    pub fn publish(&self, slug: &str, version: &str, archive: &[u8]) {
         let sha256 = sha256(archive);
         self.publish_with(
             slug,
@@ -72,7 +82,8 @@ impl ForgeServer {
         );
     }
 
-    pub(crate) fn publish_with(&self, slug: &str, version: &str, archive: &[u8], checksum: &str) {
+    /// Publishes a release as the newest, with this text for its checksum.
+    pub fn publish_with(&self, slug: &str, version: &str, archive: &[u8], checksum: &str) {
         let file = format!("/v3/files/{slug}-{version}.tar.gz");
         self.answer(&file, archive);
         let release = format!(
@@ -84,12 +95,13 @@ impl ForgeServer {
         self.answer(&format!("/v3/modules/{slug}"), module);
     }
 
-    /// What was asked for since the last time.
-    pub(crate) fn asked(&self) -> Vec<String> {
+    /// Paths of the requests since the last call.
+    pub fn asked(&self) -> Vec<String> {
         std::mem::take(&mut self.state.lock().unwrap().asked)
     }
 
-    pub(crate) fn header(&self, path: &str, name: &str) -> Option<String> {
+    /// Value of a header of the last request for a path.
+    pub fn header(&self, path: &str, name: &str) -> Option<String> {
         let state = self.state.lock().unwrap();
         let value = state.headers.get(path)?.get(name)?;
         Some(value.to_str().unwrap().to_owned())
@@ -131,12 +143,14 @@ impl State {
     }
 }
 
-pub(crate) fn sha256(bytes: &[u8]) -> String {
+/// SHA-256 in hexadecimal digits.
+pub fn sha256(bytes: &[u8]) -> String {
     let digest: [u8; 32] = sha2::Sha256::digest(bytes).into();
-    ContentHash::from(digest).to_string()
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-pub(crate) fn md5(bytes: &[u8]) -> String {
+/// MD5 in hexadecimal digits.
+pub fn md5(bytes: &[u8]) -> String {
     let digest: [u8; 16] = md5::Md5::digest(bytes).into();
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -144,13 +158,14 @@ pub(crate) fn md5(bytes: &[u8]) -> String {
 // === impl Tar ===
 
 impl Tar {
-    pub(crate) fn new() -> Self {
+    /// An archive without entries.
+    pub fn new() -> Self {
         let builder = tar::Builder::new(Vec::new());
         Self { builder }
     }
 
     /// A module as the Forge packs it.
-    pub(crate) fn module(slug: &str, version: &str) -> Self {
+    pub fn module(slug: &str, version: &str) -> Self {
         let metadata = format!(r#"{{"name": "{slug}", "version": "{version}"}}"#);
         let root = format!("{slug}-{version}");
         Self::new()
@@ -158,16 +173,18 @@ impl Tar {
             .file(&format!("{root}/VERSION"), version)
     }
 
-    pub(crate) fn file(self, path: &str, content: &str) -> Self {
+    /// Adds a regular file.
+    pub fn file(self, path: &str, content: &str) -> Self {
         self.raw(path, EntryType::Regular, 0o644, "", content.as_bytes())
     }
 
-    pub(crate) fn entry(self, path: &str, kind: EntryType, target: &str) -> Self {
+    /// Adds an entry of this kind that leads to `target`.
+    pub fn entry(self, path: &str, kind: EntryType, target: &str) -> Self {
         self.raw(path, kind, 0o644, target, b"")
     }
 
-    /// Whatever the `tar` crate itself would refuse to write too.
-    pub(crate) fn raw(
+    /// Adds an entry that the `tar` crate itself may refuse to write.
+    pub fn raw(
         mut self,
         path: &str,
         kind: EntryType,
@@ -187,10 +204,23 @@ impl Tar {
         self
     }
 
-    pub(crate) fn gz(self) -> Vec<u8> {
+    /// The packed archive.
+    pub fn gz(self) -> Vec<u8> {
         let plain = self.builder.into_inner().unwrap();
         let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gz.write_all(&plain).unwrap();
         gz.finish().unwrap()
+    }
+}
+
+impl fmt::Debug for Tar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tar").finish_non_exhaustive()
+    }
+}
+
+impl Default for Tar {
+    fn default() -> Self {
+        Self::new()
     }
 }

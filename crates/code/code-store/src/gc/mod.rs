@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use crate::content::ContentError;
 use crate::defaults::{KEEP_AT_LEAST, KEEP_VERSIONS, KEEP_VERSIONS_FOR};
 use crate::version::{Signature, Versions};
-pub(crate) use claim::claim;
+pub use claim::claim;
 pub use claim::is_claimed;
 use needs::Needs;
 use notes::forget;

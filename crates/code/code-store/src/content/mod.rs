@@ -77,7 +77,7 @@ impl Content {
     }
 
     /// The same only to read from.
-    pub(crate) fn look(root: PathBuf) -> Self {
+    pub fn look(root: PathBuf) -> Self {
         Self {
             root: root.into(),
             verified: Arc::default(),
@@ -114,10 +114,7 @@ impl Content {
     }
 
     /// The content of a file, whether it can be run or not, and its size.
-    pub(crate) fn open_object(
-        &self,
-        sha256: ContentHash,
-    ) -> Result<Option<(File, u64)>, ContentError> {
+    pub fn open_object(&self, sha256: ContentHash) -> Result<Option<(File, u64)>, ContentError> {
         for executable in [false, true] {
             let path = self.object(sha256, executable);
             match File::open(&path) {
@@ -133,7 +130,7 @@ impl Content {
     }
 
     /// Where the content of a file is.
-    pub(crate) fn object(&self, sha256: ContentHash, executable: bool) -> PathBuf {
+    pub fn object(&self, sha256: ContentHash, executable: bool) -> PathBuf {
         let mut name = sha256.to_string();
         let directory = self.objects().join(&name[..2]);
         if executable {
@@ -143,7 +140,7 @@ impl Content {
     }
 
     /// What files of the store may be used for.
-    pub(crate) fn mode(executable: bool) -> u32 {
+    pub fn mode(executable: bool) -> u32 {
         match executable {
             true => MODE_EXECUTABLE,
             false => MODE,
@@ -151,7 +148,7 @@ impl Content {
     }
 
     /// Keeps a manifest of which all files are here. After it that is so whatever happens to the machine.
-    pub(crate) fn keep_tree(&self, manifest: &Manifest) -> Result<TreeId, ContentError> {
+    pub fn keep_tree(&self, manifest: &Manifest) -> Result<TreeId, ContentError> {
         let (id, text) = manifest.encode();
         let kept = self.trees().join(id.to_string());
         let staged = tempfile::Builder::new()
@@ -166,7 +163,7 @@ impl Content {
     }
 
     /// Whether all files of a tree are here.
-    pub(crate) fn is_whole(&self, manifest: &Manifest) -> bool {
+    pub fn is_whole(&self, manifest: &Manifest) -> bool {
         manifest.entries().all(|(_, entry)| match entry {
             Entry::File {
                 sha256,
@@ -180,7 +177,7 @@ impl Content {
     /// True if the content of a file is in the store with the bytes that its name says, which are hashed once in
     /// the life of this process. Other content, as a disk leaves it that lost acknowledged writes, loses its name,
     /// so that it is fetched again.
-    pub(crate) fn has(&self, sha256: ContentHash, executable: bool, size_bytes: u64) -> bool {
+    pub fn has(&self, sha256: ContentHash, executable: bool, size_bytes: u64) -> bool {
         let path = self.object(sha256, executable);
         let Ok(metadata) = fs::symlink_metadata(&path) else {
             return false;
@@ -218,7 +215,7 @@ impl Content {
     }
 
     /// Where nothing has its name yet; what is left there is removed at the next start.
-    pub(crate) fn incoming(&self) -> PathBuf {
+    pub fn incoming(&self) -> PathBuf {
         self.root.join("incoming")
     }
 }
@@ -227,19 +224,19 @@ impl Content {
 
 impl ContentError {
     /// Whether there is no room on the disk.
-    pub(crate) fn is_full(&self) -> bool {
+    pub fn is_full(&self) -> bool {
         use io::ErrorKind::{QuotaExceeded, StorageFull};
         matches!(self.source.kind(), QuotaExceeded | StorageFull)
     }
 }
 
-pub(crate) fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ContentError {
+pub fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ContentError {
     let path = path.to_owned();
     move |source| ContentError { what, path, source }
 }
 
 /// A directory that others may look into, and those above it.
-pub(crate) fn make_directory(path: &Path) -> Result<(), ContentError> {
+pub fn make_directory(path: &Path) -> Result<(), ContentError> {
     if path.is_dir() {
         return Ok(());
     }
@@ -249,7 +246,7 @@ pub(crate) fn make_directory(path: &Path) -> Result<(), ContentError> {
 }
 
 /// Everything that was written to the file system of this path, and names in it, is on the disk after it.
-pub(crate) fn sync(path: &Path) -> Result<(), ContentError> {
+pub fn sync(path: &Path) -> Result<(), ContentError> {
     let file = File::open(path).map_err(failed("open", path))?;
     rustix::fs::syncfs(&file)
         .map_err(|error| failed("write to the disk what is in", path)(error.into()))

@@ -1,0 +1,22 @@
+//! The code store: contents, versions of environments, and which version of each is live.
+//!
+//! Main types: [`content::Content`], the files of all versions, each kept once under its hash;
+//! [`version::Versions`], the versions of environments and the switch between them; [`lock::Lock`], the record of
+//! what a version is made of.
+//!
+//! Invariant: every reader of an environment sees one whole version of it, always.
+
+pub mod code_cache;
+pub mod content;
+pub mod defaults;
+pub mod diff;
+pub mod gc;
+pub mod hold;
+pub mod integrity;
+pub mod lock;
+pub mod notes;
+pub mod r10k_deploy;
+pub mod tree_notes;
+pub mod version;
+pub mod versioned_code;
+pub mod write_probe;

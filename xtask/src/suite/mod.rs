@@ -1,0 +1,98 @@
+//! `cargo xtask test`: the whole suite. Main function: [`run`].
+
+mod executables;
+mod steps;
+mod tests_run;
+
+use anyhow::Result;
+
+use self::steps::Steps;
+use crate::{bench, deny, layers, packages, puppet8, run, words};
+
+/// Test programs that run at the same time. Each runs as many tests at once as the machine has
+/// cores, so one is enough to use them.
+const LANES: usize = 1;
+
+const CLIPPY: &[&str] = &[
+    "clippy",
+    "--workspace",
+    "--all-targets",
+    "--locked",
+    "--",
+    "-D",
+    "warnings",
+];
+
+const BUILD_PROGRAMS: &[&str] = &["build", "--workspace", "--bins", "--locked"];
+
+/// Power cuts for each of the four workloads of `--full`: 104 in all. A cut under SQLite, the code store or the spool
+/// costs about a second, one under PostgreSQL about nine on a busy machine (its recovery and its start), so all together
+/// take some six minutes.
+const POWER_CUTS: &str = "26";
+
+/// How much of it.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Options {
+    /// Only the tests; skip format, lints and documentation
+    #[arg(long)]
+    tests_only: bool,
+    /// Also the tests against the real puppetserver, PuppetDB and puppet-agent
+    #[arg(long)]
+    full: bool,
+}
+
+/// Runs everything and prints how long each step took. The first step that fails ends the run.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let mut steps = Steps::default();
+    let outcome = all(options, &mut steps);
+    steps.print();
+    outcome
+}
+
+fn all(options: &Options, steps: &mut Steps) -> Result<()> {
+    steps.run("packages", || {
+        packages::ensure(packages::FOR_TESTS)?;
+        if options.full {
+            packages::ensure(packages::FOR_FULL_TESTS)?;
+            oracles()?;
+        }
+        Ok(())
+    })?;
+    if !options.tests_only {
+        steps.run("format, layers, words, deny", || {
+            run::visible(&mut run::cargo(&["fmt", "--all", "--check"]))?;
+            layers::run()?;
+            words::run(&words::Options::default())?;
+            deny::run()
+        })?;
+        steps.run("clippy", || run::visible(&mut run::cargo(CLIPPY)))?;
+    }
+    // The tests of bin/tutti start the other program too, so it must be there.
+    steps.run("build of the programs", || {
+        run::visible(&mut run::cargo(BUILD_PROGRAMS))
+    })?;
+    let excluded: &[&str] = match options.full {
+        true => &[],
+        false => &["conformance", "oracles"],
+    };
+    let executables = steps.run("build of the tests", || executables::build(excluded))?;
+    let power_cuts = options.full.then_some(POWER_CUTS);
+    steps.run("tests", || {
+        tests_run::run_all(executables, LANES, power_cuts)
+    })?;
+    steps.run("tests in documentation", || {
+        let mut tests = run::cargo(&["test", "--workspace", "--locked", "--doc"]);
+        tests.args(excluded.iter().flat_map(|name| ["--exclude", name]));
+        run::visible(&mut tests)
+    })?;
+    steps.run("benchmarks at their smallest", || {
+        bench::run(&bench::Options::smallest(options.full))
+    })
+}
+
+/// Installs what `tests/oracles` compares with.
+pub(crate) fn oracles() -> Result<()> {
+    packages::ensure(packages::FOR_ORACLES)?;
+    packages::ensure(packages::MODULES)?;
+    puppet8::ensure()
+}

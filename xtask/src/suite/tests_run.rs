@@ -1,0 +1,120 @@
+//! Running test programs: [`run_all`], and the slowest tests.
+//!
+//! Invariant: every program runs to its end, so one run reports everything that is broken, and its
+//! output is printed as a whole.
+
+use std::io::Write as _;
+use std::process::Output;
+use std::sync::Mutex;
+use std::thread;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, bail};
+
+use super::executables::TestExecutable;
+
+/// Tests that are printed with their times.
+const SLOWEST_SHOWN: usize = 20;
+
+/// A test with the time that it took.
+#[derive(Debug, PartialEq)]
+struct TimedTest {
+    name: String,
+    seconds: f64,
+}
+
+/// Runs the programs, `lanes` of them at a time, and fails if one failed. `power_cuts` is the
+/// number of simulated power cuts for each workload; `None` leaves it to the tests.
+pub(super) fn run_all(
+    executables: Vec<TestExecutable>,
+    lanes: usize,
+    power_cuts: Option<&str>,
+) -> Result<()> {
+    let left = Mutex::new(executables.into_iter());
+    let timed = Mutex::new(Vec::new());
+    let failed = Mutex::new(Vec::new());
+    let next = || left.lock().expect("no lane panics").next();
+    let lane = || -> Result<()> {
+        while let Some(executable) = next() {
+            let started = Instant::now();
+            let output = executable
+                .command()
+                .envs(power_cuts.map(|count| ("TUTTI_POWER_CUTS", count)))
+                .output()
+                .with_context(|| format!("cannot run {}", executable.path.display()))?;
+            print(&executable, &output, started)?;
+            let text = String::from_utf8_lossy(&output.stdout);
+            let mut timed = timed.lock().expect("no lane panics");
+            timed.extend(timed_tests(&executable.name, &text));
+            if !output.status.success() {
+                let mut failed = failed.lock().expect("no lane panics");
+                failed.push(executable.name);
+            }
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let lanes: Vec<_> = (0..lanes).map(|_| scope.spawn(lane)).collect();
+        lanes
+            .into_iter()
+            .try_for_each(|lane| lane.join().expect("no lane panics"))
+    })?;
+    print_slowest(timed.into_inner().expect("no lane panics"));
+    let failed = failed.into_inner().expect("no lane panics");
+    if !failed.is_empty() {
+        bail!("tests failed in: {}", failed.join(", "));
+    }
+    Ok(())
+}
+
+/// Prints the output of a program in one piece.
+fn print(executable: &TestExecutable, output: &Output, started: Instant) -> Result<()> {
+    let mut terminal = std::io::stdout().lock();
+    let seconds = started.elapsed().as_secs_f64();
+    writeln!(
+        terminal,
+        "     Running {} ({seconds:.1} s)",
+        executable.name
+    )?;
+    terminal.write_all(&output.stdout)?;
+    terminal.write_all(&output.stderr)?;
+    terminal.flush()?;
+    Ok(())
+}
+
+/// Reads lines such as `test queue::is_bounded ... ok <0.123s>`.
+fn timed_tests(program: &str, output: &str) -> Vec<TimedTest> {
+    let read = |line: &str| {
+        let (test, rest) = line.strip_prefix("test ")?.split_once(" ... ")?;
+        let (_, time) = rest.split_once('<')?;
+        let seconds = time.split_once("s>")?.0.parse().ok()?;
+        Some(TimedTest {
+            name: format!("{program}: {test}"),
+            seconds,
+        })
+    };
+    output.lines().filter_map(read).collect()
+}
+
+fn print_slowest(mut tests: Vec<TimedTest>) {
+    tests.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+    println!("the slowest of {} tests:", tests.len());
+    for test in tests.iter().take(SLOWEST_SHOWN) {
+        println!("{:8.1} s  {}", test.seconds, test.name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_from_the_lines_of_tests() {
+        let output = "running 3 tests\ntest a::b ... ok <0.250s>\ntest c ... FAILED <12.000s>\n\
+                      test d ... ignored\n\ntest result: ok. 2 passed\n";
+        let expected = [("jobs it: a::b", 0.25), ("jobs it: c", 12.0)];
+        let read = timed_tests("jobs it", output);
+        let read: Vec<_> = read.iter().map(|t| (t.name.as_str(), t.seconds)).collect();
+        assert_eq!(read, expected);
+    }
+}

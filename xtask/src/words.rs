@@ -31,6 +31,7 @@ const PENDING: &[&str] = &[
     "classifier",
     "cli",
     "code-manager",
+    "code-sources",
     "code-store",
     "decode-errors",
     "docs",

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use environments::EnvironmentName;
 
 use crate::file_sync::StagingError;
-use crate::git::{GitError, TreeError};
-use crate::resolve::{ModuleError, ResolveError};
-use crate::trees::TreesError;
 use crate::types::TypesError;
-use crate::verify::Unparsed;
+use code_sources::git::{GitError, TreeError};
+use code_sources::manifest_syntax::Unparsed;
+use code_sources::resolve::{ModuleError, ResolveError};
+use code_sources::source_trees::TreesError;
 use code_store::content::ContentError;
 use code_store::lock::LOCK_FILE;
 use code_store::version::{LayoutError, Signature, VersionError};

@@ -9,8 +9,8 @@ use environments::EnvironmentName;
 use tokio::process::Command;
 
 use crate::defaults::{POSTRUN_BYTES, POSTRUN_TIMEOUT};
-use crate::program::{self, RunError, one_line};
 use crate::service::{Observer, Over};
+use code_sources::program::{self, RunError, one_line};
 
 /// What a server runs after each deployment that made something else live.
 #[derive(Clone, Debug)]

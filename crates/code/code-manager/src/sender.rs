@@ -9,9 +9,9 @@ use pki::TlsFiles;
 use reqwest::{Client, RequestBuilder, StatusCode};
 use tokio::sync::OnceCell;
 
-use crate::archive::http;
 use crate::defaults::{TELL_ATTEMPTS, TELL_BACKOFF, TELL_TIMEOUT};
 use crate::puppetserver::with_certificate;
+use code_sources::http;
 use error_causes::{ConnectionError, ConnectionErrorKind, chain};
 
 /// A client that is made when it is first needed.

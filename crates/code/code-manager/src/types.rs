@@ -11,7 +11,7 @@ use environments::EnvironmentName;
 use tokio::process::Command;
 
 use crate::defaults::{TYPES_BYTES, TYPES_TIMEOUT};
-use crate::program::{self, RunError, one_line};
+use code_sources::program::{self, RunError, one_line};
 
 /// How Puppet is run.
 #[derive(Clone, Debug, PartialEq, Eq)]

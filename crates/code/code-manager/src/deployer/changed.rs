@@ -6,9 +6,9 @@
 use std::sync::{Arc, Mutex};
 
 use super::{Deployer, Shared};
-use crate::archive::Archives;
-use crate::git::Git;
 use crate::settings::{R10kFile, Settings};
+use code_sources::archive::Archives;
+use code_sources::git::Git;
 
 // === impl Deployer ===
 

@@ -6,8 +6,8 @@
 use super::modules::is_as_it_was;
 use super::{Built, Deployer};
 use crate::error::DeployError;
-use crate::resolve::{Fixed, Round};
-use crate::source::Found;
+use code_sources::resolve::{Fixed, Round};
+use code_sources::source::Found;
 use code_store::lock::Lock;
 
 // === impl Deployer ===

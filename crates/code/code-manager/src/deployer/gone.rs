@@ -6,7 +6,7 @@ use environments::EnvironmentName;
 
 use super::{Deployer, blocking};
 use crate::error::DeployError;
-use crate::source::Environments;
+use code_sources::source::Environments;
 use code_store::content::ContentError;
 use code_store::lock::STAGED;
 use code_store::version::Signature;

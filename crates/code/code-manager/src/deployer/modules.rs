@@ -9,10 +9,11 @@ use puppetfile::{Mod, Puppetfile, Source};
 
 use super::{Built, Deployer};
 use crate::error::{DeployError, SourcesError};
-use crate::git::{Wanted, shown};
-use crate::resolve::{Fixed, Round, Wish};
-use crate::source::{Base, Found, SourceKind, defined};
-use crate::svn::Address;
+use code_sources::git::Wanted;
+use code_sources::remote_address::without_credentials;
+use code_sources::resolve::{Fixed, Round, Wish};
+use code_sources::source::{Base, Found, SourceKind, defined};
+use code_sources::svn::Address;
 use code_store::lock::{ControlKind, Lock, LockedModule, Origin, is_module_name};
 
 impl Deployer {
@@ -80,7 +81,7 @@ impl Deployer {
         for source in &self.shared.settings.sources {
             if source.kind == SourceKind::Git {
                 let is_it = control.kind == ControlKind::Git
-                    && shown(&source.remote) == control.remote
+                    && without_credentials(&source.remote) == control.remote
                     && source.environment(&control.branch).as_ref() == Some(&of);
                 if is_it {
                     let commit = control.commit.parse().map_err(|()| DeployError::Broken)?;
@@ -124,7 +125,9 @@ impl Deployer {
                 continue;
             };
             let base = match (&definition.base, control.kind) {
-                (Base::Git { remote, .. }, ControlKind::Git) if shown(remote) == control.remote => {
+                (Base::Git { remote, .. }, ControlKind::Git)
+                    if without_credentials(remote) == control.remote =>
+                {
                     Base::Git {
                         remote: remote.clone(),
                         wanted: Wanted::Any(control.branch.clone()),
@@ -136,7 +139,7 @@ impl Deployer {
                     definition.base.clone()
                 }
                 (Base::Tarball { location, .. }, ControlKind::Tarball)
-                    if shown(location) == control.remote =>
+                    if without_credentials(location) == control.remote =>
                 {
                     definition.base.clone()
                 }
@@ -189,13 +192,13 @@ pub(super) fn is_as_it_was(kept: &LockedModule, file: &Puppetfile) -> bool {
     let named = named.find(|module| file.directory(module) == kept.directory);
     match (&kept.origin, named.map(|module| &module.source)) {
         (Origin::Git { remote, .. }, Some(Source::Git { remote: named, .. })) => {
-            shown(named) == *remote
+            without_credentials(named) == *remote
         }
         (Origin::Tarball { source, .. }, Some(Source::Tarball { location, .. })) => {
-            shown(location) == *source
+            without_credentials(location) == *source
         }
         (Origin::Svn { remote, .. }, Some(Source::Svn { remote: named, .. })) => {
-            shown(named) == *remote
+            without_credentials(named) == *remote
         }
         (Origin::Forge { .. }, Some(Source::Forge(_))) | (Origin::Local, Some(Source::Local)) => {
             true

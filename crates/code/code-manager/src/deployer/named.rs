@@ -9,10 +9,10 @@ use puppetfile::Puppetfile;
 use super::{Deployer, blocking};
 use crate::defaults::PUPPETFILES;
 use crate::error::DeployError;
-use crate::git::{Commit, read_file};
-use crate::resolve::{Fixed, ResolveError};
-use crate::source::{Conflicts, Found};
-use crate::trees::{CONTROL_NAME, TakeError, TreesError};
+use code_sources::git::{Commit, read_file};
+use code_sources::resolve::{Fixed, ResolveError};
+use code_sources::source::{Conflicts, Found};
+use code_sources::source_trees::{CONTROL_NAME, TakeError, TreesError};
 use code_store::content::Manifest;
 
 impl Deployer {

@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 use super::{Deployer, blocking};
 use crate::error::DeployError;
 use crate::file_sync;
-use crate::resolve::Fixed;
 use crate::service::VerifyError;
+use code_sources::resolve::Fixed;
 use code_store::integrity::{
     self, CheckError, Integrity, StoreCheck, StoreVerification, VersionRepair, check_store,
     named_paths,

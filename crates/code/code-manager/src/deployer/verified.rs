@@ -12,7 +12,7 @@ use puppetfile::Puppetfile;
 use super::{Built, Deployer, blocking};
 use crate::defaults::VERIFIED_VERSIONS;
 use crate::error::DeployError;
-use crate::resolve::Fixed;
+use code_sources::resolve::Fixed;
 use code_store::integrity::named_paths;
 use code_store::version::Signature;
 
@@ -85,8 +85,8 @@ pub(crate) fn note(healed: &[String]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::Git;
     use crate::settings::Settings;
+    use code_sources::git::Git;
 
     #[test]
     fn memory_of_verified_versions_is_cleared_when_it_is_full() {

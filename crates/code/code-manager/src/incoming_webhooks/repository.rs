@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::Host;
-use crate::git::Address;
+use code_sources::git::Address;
 
 /// What a message says of its repository.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -21,7 +21,7 @@ use super::record::{Action, By, Deployment, State};
 use super::room::Room;
 use super::{Over, SubmitError, Submitted};
 use crate::defaults::{DEPLOYS_WAITING, DRAIN};
-use crate::resolve::Round;
+use code_sources::resolve::Round;
 use code_store::gc::Collected;
 
 /// What the service is asked for.

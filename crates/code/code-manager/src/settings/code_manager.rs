@@ -11,7 +11,7 @@ use psych::{Node, Value};
 
 use super::r10k::{R10k, R10kError, flag, pairs, pool_size, text_of, wrong};
 use super::sources::{invalid_branches, prefix};
-use crate::source::{InvalidBranches, Source};
+use code_sources::source::{InvalidBranches, Source};
 
 /// What the keys begin with.
 const PREFIX: &str = "puppet_enterprise::master::code_manager::";

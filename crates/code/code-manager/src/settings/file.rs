@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 use super::{R10k, R10kError, Settings};
 use crate::defaults::{R10K_ATTEMPTS, R10K_BYTES, R10K_SETTLES};
-use crate::git::Git;
+use code_sources::git::Git;
 use code_store::content::ContentHash;
 
 /// Where the settings of r10k are, and what this server has beside them.

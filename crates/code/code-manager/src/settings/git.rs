@@ -10,7 +10,7 @@ use psych::{Node, Value};
 
 use super::r10k::{R10k, R10kError, UnsupportedSetting, pairs, text_of, texts, wrong};
 use crate::defaults::GITHUB_TTL_MAX;
-use crate::git::{Access, is_server};
+use code_sources::git::{Access, is_server};
 
 // === impl R10k ===
 

@@ -16,11 +16,11 @@ pub use code_manager::HookAddress;
 pub use file::{R10kFile, R10kFileError};
 pub use r10k::{R10k, R10kError, UnsupportedSetting};
 
-use crate::archive::ForgeSettings;
 use crate::defaults::DEPLOYS_AT_ONCE;
-use crate::resolve::ResolveSettings;
-use crate::source::Source;
 use crate::types::GenerateTypes;
+use code_sources::archive::ForgeSettings;
+use code_sources::resolve::ResolveSettings;
+use code_sources::source::Source;
 use code_store::gc::Keep;
 
 /// All settings of deployments.

@@ -13,8 +13,8 @@ use super::code_manager;
 use super::g10k::{self, G10kKey};
 use super::sources::{Read, source};
 use crate::defaults::DEPLOYS_AT_ONCE;
-use crate::git::{CredentialServers, Git};
 use crate::types::GenerateTypes;
+use code_sources::git::{CredentialServers, Git};
 
 /// What an `r10k.yaml` says.
 #[derive(Clone, Debug)]
@@ -339,7 +339,7 @@ pub(super) fn pool_size(node: &Node) -> Result<usize, R10kError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::{InvalidBranches, SourceKind};
+    use code_sources::source::{InvalidBranches, SourceKind};
 
     #[test]
     fn a_usual_file() {

@@ -10,8 +10,8 @@ use psych::{Node, Value};
 use super::R10kError;
 use super::g10k::{self, G10kKey};
 use super::r10k::{UnsupportedSetting, pairs, text_of, texts, wrong};
-use crate::source::{InvalidBranches, Source, SourceKind, Strip};
-use crate::svn::Login;
+use code_sources::source::{InvalidBranches, Source, SourceKind, Strip};
+use code_sources::svn::Login;
 
 /// Where r10k looks for lists.
 const YAML: &str = "/etc/puppetlabs/r10k/environments.yaml";

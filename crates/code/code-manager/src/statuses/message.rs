@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn a_token_is_shown_as_the_forge_wants_it() {
-        let http = crate::archive::http::builder().unwrap().build().unwrap();
+        let http = code_sources::http::builder().unwrap().build().unwrap();
         let header = |proof: Proof, name: &str, token: &str| {
             let request = proof.add(http.post("https://git.example.com/"), token);
             let request = request.build().unwrap();

@@ -20,10 +20,10 @@ pub use place::PlaceError;
 
 use self::message::{Message, Status};
 use self::place::Place;
-use crate::git::shown;
 use crate::incoming_webhooks::Host;
 use crate::sender::{SendError, Sender};
 use crate::service::{MadeOf, Observer, Over};
+use code_sources::remote_address::without_credentials;
 
 /// How a source's forge is told.
 #[derive(Clone, Debug)]
@@ -177,7 +177,7 @@ impl Observer for Statuses {
                 Vec::new()
             }
             Err(error) => {
-                let remote = shown(&made_of.remote);
+                let remote = without_credentials(&made_of.remote);
                 vec![format!("the forge of {remote} was not told: {error}")]
             }
         }

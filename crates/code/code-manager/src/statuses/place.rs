@@ -5,8 +5,9 @@
 use reqwest::Url;
 
 use super::StatusSettings;
-use crate::git::{Address, shown};
 use crate::incoming_webhooks::Host;
+use code_sources::git::Address;
+use code_sources::remote_address::without_credentials;
 
 /// A repository at a forge.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +66,7 @@ impl Place {
     pub(super) fn of(settings: &StatusSettings, remote: &str) -> Result<Self, PlaceError> {
         let host = settings.host;
         let nowhere = || PlaceError::Address {
-            remote: shown(remote),
+            remote: without_credentials(remote),
             host,
         };
         let address = Address::of(remote);

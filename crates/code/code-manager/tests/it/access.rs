@@ -9,9 +9,10 @@ use axum::body::Body;
 use axum::http::{HeaderMap, Response, StatusCode, Uri, header};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use code_manager::git::{Access, CredentialServers};
-use code_manager::source::Source;
-use code_manager::{Deployer, Git, Settings};
+use code_manager::{Deployer, Settings};
+use code_sources::git::Git;
+use code_sources::git::{Access, CredentialServers};
+use code_sources::source::Source;
 
 use crate::github_server::EMPTY;
 use crate::world::{World, name, source_error};

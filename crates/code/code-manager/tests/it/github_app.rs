@@ -7,8 +7,8 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use code_manager::Git;
-use code_manager::git::{Access, GithubApps};
+use code_sources::git::Git;
+use code_sources::git::{Access, GithubApps};
 
 use crate::github_server::{GitHub, Key, pem};
 use crate::world::source_error;

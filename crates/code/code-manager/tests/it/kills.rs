@@ -5,8 +5,9 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use code_manager::source::Source;
-use code_manager::{Deployer, Git, Settings};
+use code_manager::{Deployer, Settings};
+use code_sources::git::Git;
+use code_sources::source::Source;
 
 use crate::world::{World, name};
 

@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use code_manager::source::{Environments, Source, SourceKind, Strip};
-use code_manager::{Settings, defaults};
+use code_manager::Settings;
+use code_sources::source::{Environments, Source, SourceKind, Strip};
 use code_store::lock::ControlKind;
 
 use crate::world::{World, name};
@@ -407,10 +407,10 @@ async fn lists_that_are_too_large() {
     let error = refused(&bomb).await;
     assert!(error.contains("more than 1000000 values"), "{error}");
     let many = |count: usize| (0..count).map(|it| format!("e{it}: {{type: plain}}\n"));
-    let many: String = many(defaults::SOURCE_ENVIRONMENTS + 1).collect();
+    let many: String = many(code_sources::defaults::SOURCE_ENVIRONMENTS + 1).collect();
     let error = refused(&many).await;
     assert!(error.contains("more than 10000 environments"), "{error}");
-    let error = refused(&"#".repeat(defaults::SOURCE_BYTES + 1)).await;
+    let error = refused(&"#".repeat(code_sources::defaults::SOURCE_BYTES + 1)).await;
     assert!(error.contains("is too large"), "{error}");
 }
 

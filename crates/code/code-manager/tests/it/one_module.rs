@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use code_manager::source::{Source, SourceKind};
 use code_manager::{Built, DeployError, Settings};
+use code_sources::source::{Source, SourceKind};
 
 use crate::world::{World, name};
 

@@ -6,8 +6,9 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use code_manager::source::Source;
-use code_manager::{Deployer, Git, Settings};
+use code_manager::{Deployer, Settings};
+use code_sources::git::Git;
+use code_sources::source::Source;
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use testkit::power_cut::medium::Survivors;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use code_manager::incoming_webhooks::{Host, Repository, environments_at};
 use code_manager::service::Action;
-use code_manager::source::{Source, SourceKind};
+use code_sources::source::{Source, SourceKind};
 use serde_json::json;
 
 use crate::service::{DEPLOY, Service};

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use code_manager::source::{Source, SourceKind};
-use code_manager::svn::Login;
 use code_manager::{DeployError, Settings};
+use code_sources::source::{Source, SourceKind};
+use code_sources::svn::Login;
 use code_store::lock::{ControlKind, Origin};
 
 use crate::world::{World, name};

@@ -13,9 +13,8 @@ use environments::EnvironmentName;
 use pki::{ClientTls, ServerCertnames, TlsFiles};
 use reqwest::{Client, Response, StatusCode, Url};
 
-use crate::defaults::{
-    FOLLOWER_ANSWER, FOLLOWER_POLL, HTTP_CONNECT_TIMEOUT, HTTP_READ_TIMEOUT, MANIFEST_BYTES,
-};
+use crate::defaults::{FOLLOWER_ANSWER, FOLLOWER_POLL, MANIFEST_BYTES};
+use code_sources::defaults::{HTTP_CONNECT_TIMEOUT, HTTP_READ_TIMEOUT};
 use code_store::content::ContentHash;
 use code_store::version::Signature;
 use error_causes::chain;

@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
-use code_manager::source::{Environments, Found};
-use code_manager::{Built, Deployer, Round, postrun};
+use code_manager::{Built, Deployer, postrun};
+use code_sources::resolve::Round;
+use code_sources::source::{Environments, Found};
 use code_store::write_probe::ProbeScope;
 use environments::EnvironmentName;
 use futures_util::{StreamExt as _, stream};

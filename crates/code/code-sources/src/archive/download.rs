@@ -1,0 +1,118 @@
+//! An archive on its way to the store. Main type: [`Download`].
+//!
+//! The rule that must hold: checksums are of the very bytes that are on the disk, from the first to the last.
+
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use md5::Md5;
+use reqwest::Url;
+use sha2::{Digest as _, Sha256};
+
+use super::ArchiveError;
+use crate::defaults::ARCHIVE_BYTES;
+use crate::http::Sink;
+use code_store::content::{Content, ContentHash, failed};
+
+/// A checksum that somebody named.
+#[derive(Clone, Debug)]
+pub(super) enum Checksum {
+    Sha256(String),
+    Md5(String),
+    /// Nobody did.
+    None,
+}
+
+/// An archive on the disk.
+pub(super) struct Download {
+    file: tempfile::NamedTempFile,
+    sha256: Sha256,
+    md5: Md5,
+}
+
+// === impl Download ===
+
+impl Download {
+    /// An empty one.
+    pub(super) fn staged(content: &Content) -> Result<Self, ArchiveError> {
+        let incoming = content.incoming();
+        let file = tempfile::NamedTempFile::new_in(&incoming);
+        Ok(Self {
+            file: file.map_err(failed("write to", &incoming))?,
+            sha256: Sha256::new(),
+            md5: Md5::new(),
+        })
+    }
+
+    /// The file and its SHA-256, if it is what was wanted.
+    pub(super) fn checked(
+        self,
+        wanted: &Checksum,
+        what: &str,
+    ) -> Result<(tempfile::NamedTempFile, String), ArchiveError> {
+        let sha256 = ContentHash::from(<[u8; 32]>::from(self.sha256.finalize())).to_string();
+        let md5: [u8; 16] = self.md5.finalize().into();
+        let md5: String = md5.iter().map(|byte| format!("{byte:02x}")).collect();
+        let (found, wanted) = match wanted {
+            Checksum::Sha256(wanted) => (&sha256, wanted),
+            Checksum::Md5(wanted) => (&md5, wanted),
+            Checksum::None => (&sha256, &sha256),
+        };
+        match found == wanted {
+            true => Ok((self.file, sha256)),
+            false => Err(ArchiveError::Checksum {
+                what: what.to_owned(),
+                found: found.clone(),
+                wanted: wanted.clone(),
+            }),
+        }
+    }
+}
+
+impl Sink for Download {
+    fn restart(&mut self) -> io::Result<()> {
+        self.file.as_file().set_len(0)?;
+        self.file.rewind()?;
+        (self.sha256, self.md5) = (Sha256::new(), Md5::new());
+        Ok(())
+    }
+
+    fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.sha256.update(bytes);
+        self.md5.update(bytes);
+        self.file.write_all(bytes)
+    }
+}
+
+/// A file of this machine, as r10k takes it: `file:///x`, or a path.
+pub(super) fn local(location: &str) -> Option<PathBuf> {
+    if location.starts_with('/') {
+        return Some(location.into());
+    }
+    let url: Url = location.parse().ok()?;
+    (url.scheme() == "file").then(|| url.to_file_path().ok())?
+}
+
+pub(super) fn copy(path: &Path, mut staged: Download) -> Result<Download, ArchiveError> {
+    let failed = |source| ArchiveError::File {
+        path: path.to_owned(),
+        source,
+    };
+    let file = File::open(path).map_err(failed)?;
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(failed(io::ErrorKind::InvalidInput.into()));
+    }
+    let mut file = file.take(ARCHIVE_BYTES);
+    let mut bytes = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut bytes).map_err(failed)? {
+            0 => break,
+            count => staged.add(&bytes[..count]).map_err(failed)?,
+        }
+    }
+    match file.limit() {
+        0 => Err(failed(io::ErrorKind::FileTooLarge.into())),
+        _ => Ok(staged),
+    }
+}

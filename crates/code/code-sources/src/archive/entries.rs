@@ -1,0 +1,180 @@
+//! The entries of a tar, with the names that extensions give them. Main type: [`Entries`].
+//!
+//! The `tar` crate would read an extension of any size into memory, so it is asked for plain entries and the
+//! extensions (GNU's long names, pax) are read here, bounded.
+
+use std::io::Read;
+
+use tar::{Archive, Entry, EntryType, PaxExtensions};
+
+use super::unpack::UnpackError;
+use crate::defaults::{ARCHIVE_DEPTH, ARCHIVE_ENTRIES, ARCHIVE_EXTENSION_BYTES};
+
+/// Something in an archive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Member {
+    /// Without `./` and a slash at its end; empty for the root itself.
+    pub(super) path: Vec<u8>,
+    pub(super) kind: Kind,
+    /// Of a link.
+    pub(super) target: Vec<u8>,
+    pub(super) size_bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    File { executable: bool },
+    Directory,
+    Link,
+}
+
+pub(super) struct Entries<'a, R: Read> {
+    raw: tar::Entries<'a, R>,
+    count: usize,
+}
+
+/// What extensions say of the entry behind them.
+#[derive(Default)]
+struct Said {
+    path: Option<Vec<u8>>,
+    target: Option<Vec<u8>>,
+    size_bytes: Option<u64>,
+}
+
+// === impl Entries ===
+
+impl<'a, R: Read> Entries<'a, R> {
+    pub(crate) fn of(archive: &'a mut Archive<R>) -> Result<Self, UnpackError> {
+        let raw = archive.entries()?.raw(true);
+        Ok(Self { raw, count: 0 })
+    }
+
+    /// The next one, and its content.
+    pub(super) fn next(&mut self) -> Result<Option<(Member, Entry<'a, R>)>, UnpackError> {
+        let mut said = Said::default();
+        for entry in self.raw.by_ref() {
+            let mut entry = entry?;
+            self.count += 1;
+            if self.count > ARCHIVE_ENTRIES {
+                return Err(UnpackError::Entries);
+            }
+            if !said.read(&mut entry)? {
+                return Ok(Some((member(&entry, said)?, entry)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+// === impl Said ===
+
+impl Said {
+    /// Whether the entry was an extension.
+    fn read(&mut self, entry: &mut Entry<'_, impl Read>) -> Result<bool, UnpackError> {
+        match entry.header().entry_type() {
+            EntryType::GNULongName => self.path = Some(text(entry)?),
+            EntryType::GNULongLink => self.target = Some(text(entry)?),
+            EntryType::XHeader => self.pax(&extension(entry)?)?,
+            // Comments of the whole archive, as `git archive` writes them.
+            EntryType::XGlobalHeader => drop(extension(entry)?),
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn pax(&mut self, bytes: &[u8]) -> Result<(), UnpackError> {
+        for record in PaxExtensions::new(bytes) {
+            let record = record?;
+            let value = record.value_bytes();
+            match record.key_bytes() {
+                b"path" => self.path = Some(value.to_vec()),
+                b"linkpath" => self.target = Some(value.to_vec()),
+                b"size" => {
+                    self.size_bytes = std::str::from_utf8(value)
+                        .ok()
+                        .and_then(|it| it.parse().ok())
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn text(entry: &mut Entry<'_, impl Read>) -> Result<Vec<u8>, UnpackError> {
+    let mut bytes = extension(entry)?;
+    let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
+    bytes.truncate(end);
+    Ok(bytes)
+}
+
+fn extension(entry: &mut Entry<'_, impl Read>) -> Result<Vec<u8>, UnpackError> {
+    if entry.header().entry_size()? > ARCHIVE_EXTENSION_BYTES {
+        return Err(damaged("an extension of a name is too long"));
+    }
+    let mut bytes = Vec::new();
+    entry.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn damaged(what: &'static str) -> UnpackError {
+    UnpackError::Damaged(std::io::Error::new(std::io::ErrorKind::InvalidData, what))
+}
+
+fn member(entry: &Entry<'_, impl Read>, said: Said) -> Result<Member, UnpackError> {
+    let header = entry.header();
+    let path = said
+        .path
+        .unwrap_or_else(|| header.path_bytes().into_owned());
+    let shown = || String::from_utf8_lossy(&path).into_owned();
+    let kind = match header.entry_type() {
+        // Archives from before there were types of entries, and of programs that still write so.
+        EntryType::Regular if path.ends_with(b"/") => Kind::Directory,
+        EntryType::Regular | EntryType::Continuous => Kind::File {
+            executable: header.mode()? & 0o100 != 0,
+        },
+        EntryType::Directory => Kind::Directory,
+        EntryType::Symlink => Kind::Link,
+        other => {
+            return Err(UnpackError::Kind {
+                path: shown(),
+                kind: match other {
+                    EntryType::Link => "a hard link",
+                    EntryType::Char | EntryType::Block => "a device",
+                    EntryType::Fifo => "a pipe",
+                    _ => "of a kind that is not known",
+                },
+            });
+        }
+    };
+    let size_bytes = header.entry_size()?;
+    if said.size_bytes.is_some_and(|said| said != size_bytes) {
+        return Err(damaged("an entry has two sizes"));
+    }
+    let path = normal(&path);
+    if path.split(|b| *b == b'/').count() > ARCHIVE_DEPTH {
+        let path = String::from_utf8_lossy(&path).into_owned();
+        return Err(UnpackError::Depth { path });
+    }
+    let target = said
+        .target
+        .or_else(|| Some(header.link_name_bytes()?.into_owned()));
+    Ok(Member {
+        path,
+        kind,
+        target: target.unwrap_or_default(),
+        size_bytes,
+    })
+}
+
+/// `./a//b/` is `a/b`. What leaves stays as it is, and is refused as a path.
+fn normal(path: &[u8]) -> Vec<u8> {
+    let is_absolute = path.first() == Some(&b'/');
+    let parts = path.split(|b| *b == b'/');
+    let parts: Vec<&[u8]> = parts.filter(|part| !matches!(*part, b"" | b".")).collect();
+    let mut normal = parts.join(&b'/');
+    if is_absolute {
+        normal.insert(0, b'/');
+    }
+    normal
+}

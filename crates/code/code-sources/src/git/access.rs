@@ -1,0 +1,382 @@
+//! Credentials and settings for reaching repositories: [`Access`], for all of them or for one.
+//!
+//! The rules that must hold: a token goes by HTTPS (HTTP on this machine) to a repository that the settings name, or
+//! whose server they name, and to no server that this one redirects to; it stands in no command line; what one
+//! repository is reached with counts for no other.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use percent_encoding::percent_decode_str;
+use reqwest::Url;
+use secrecy::{ExposeSecret as _, SecretString};
+use tokio::process::Command;
+
+use super::github_app::{GithubApp, absent};
+use super::program::{Git, GitError};
+use crate::defaults::GITHUB_TTL;
+use crate::remote_address::without_credentials;
+
+/// What a repository is reached with.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    /// The private key for SSH; `None`: as the user's own settings say.
+    pub private_key: Option<PathBuf>,
+    /// `http://proxy:3128`, or nothing for none; `None`: as our own environment says, in the variables that git
+    /// itself takes.
+    pub proxy: Option<String>,
+    /// A file with a token for HTTPS; `None`: git's own credentials.
+    pub oauth_token: Option<PathBuf>,
+    /// The ID of a GitHub App, of digits. It gets tokens if there is no other token, and it has a key.
+    pub github_app_id: Option<String>,
+    /// The file with its private key.
+    pub github_app_key: Option<PathBuf>,
+    /// How long what it signs is good; `None`: [`GITHUB_TTL`].
+    pub github_app_ttl: Option<Duration>,
+}
+
+/// What a repository is shown.
+pub(super) enum Login {
+    /// Nothing but what git finds itself.
+    Own,
+    /// Nothing, since there is no token for it: not the general one, and none of a GitHub App.
+    Absent {
+        /// Why, for people.
+        note: String,
+    },
+    Token {
+        user: String,
+        token: SecretString,
+    },
+}
+
+/// What names proxies in our own environment, as libcurl and so git reads it.
+const PROXIES: &[&str] = &[
+    "http_proxy",
+    "https_proxy",
+    "HTTPS_PROXY",
+    "all_proxy",
+    "ALL_PROXY",
+];
+
+/// Hosts that are asked without a proxy, whoever named it.
+const NO_PROXY: &[&str] = &["no_proxy", "NO_PROXY"];
+
+/// Who a token is said to be of; forges look at the token alone.
+const TOKEN_USER: &str = "x-oauth-token";
+
+/// Environment variable in which git's credential helper finds the user name.
+const USER_VARIABLE: &str = "TUTTI_GIT_USER";
+const TOKEN_VARIABLE: &str = "TUTTI_GIT_TOKEN";
+
+/// Answers git's question for credentials, and nothing else. `printf` is of the shell itself, so the token stands in
+/// no command line.
+const HELPER: &str = "!f() { test \"$1\" = get || return 0; \
+     printf 'username=%s\\npassword=%s\\n' \"$TUTTI_GIT_USER\" \"$TUTTI_GIT_TOKEN\"; }; f";
+
+/// Who a token of a GitHub App is said to be of.
+const APP_USER: &str = "x-access-token";
+
+// === impl Access ===
+
+impl Access {
+    /// With what is not said here taken from there.
+    pub fn or(&self, general: &Self) -> Self {
+        Self {
+            private_key: self
+                .private_key
+                .clone()
+                .or_else(|| general.private_key.clone()),
+            proxy: self.proxy.clone().or_else(|| general.proxy.clone()),
+            oauth_token: self
+                .oauth_token
+                .clone()
+                .or_else(|| general.oauth_token.clone()),
+            github_app_id: self
+                .github_app_id
+                .clone()
+                .or_else(|| general.github_app_id.clone()),
+            github_app_key: self
+                .github_app_key
+                .clone()
+                .or_else(|| general.github_app_key.clone()),
+            github_app_ttl: self.github_app_ttl.or(general.github_app_ttl),
+        }
+    }
+
+    /// What this repository is shown.
+    pub(super) async fn login(&self, remote: &str, git: &Git) -> Result<Login, GitError> {
+        if let Some((user, token)) = in_address(remote) {
+            return Ok(Login::Token { user, token });
+        }
+        if !takes_token(remote) {
+            return Ok(Login::Own);
+        }
+        if self.oauth_token.is_some() && !git.names(remote) {
+            let note = foreign(remote);
+            return Ok(Login::Absent { note });
+        }
+        if let Some(path) = &self.oauth_token {
+            let (user, token) = (TOKEN_USER.to_owned(), read(path).await?);
+            return Ok(Login::Token { user, token });
+        }
+        let Some(app) = self.app() else {
+            return Ok(Login::Own);
+        };
+        let is_named = git.names_app_at(remote);
+        let token = git.apps.token(&app, remote, is_named).await;
+        let token = token.map_err(|error| GitError::App {
+            id: app.id.clone(),
+            remote: without_credentials(remote),
+            error,
+        })?;
+        Ok(match token {
+            Some(token) => Login::Token {
+                user: APP_USER.to_owned(),
+                token,
+            },
+            None => Login::Absent {
+                note: absent(&app.id),
+            },
+        })
+    }
+
+    fn app(&self) -> Option<GithubApp> {
+        Some(GithubApp {
+            id: self.github_app_id.clone()?,
+            key: self.github_app_key.clone()?,
+            ttl: self.github_app_ttl.unwrap_or(GITHUB_TTL),
+            proxy: self.proxy.clone(),
+        })
+    }
+
+    /// Has git reach this repository so.
+    pub(super) fn apply(&self, command: &mut Command, remote: &str, login: &Login) {
+        self.proxies(command);
+        command.env("GIT_SSH_COMMAND", self.ssh_command());
+        let Login::Token { user, token } = login else {
+            return;
+        };
+        // Git asks a helper for one server and forgets its answer when another one takes over. A header of
+        // `http.extraHeader` would go to the server of a redirect, too.
+        let key = format!("credential.{}.helper", server(remote));
+        // The first one, which is empty, takes away the helpers of the user's own settings.
+        for (number, value) in ["", HELPER].iter().enumerate() {
+            command
+                .env(format!("GIT_CONFIG_KEY_{number}"), &key)
+                .env(format!("GIT_CONFIG_VALUE_{number}"), value);
+        }
+        command
+            .env("GIT_CONFIG_COUNT", "2")
+            .env(USER_VARIABLE, user)
+            .env(TOKEN_VARIABLE, token.expose_secret());
+    }
+
+    fn proxies(&self, command: &mut Command) {
+        let ours: &[&str] = if self.proxy.is_some() { &[] } else { PROXIES };
+        for name in NO_PROXY.iter().chain(ours) {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        let named = self.proxy.as_deref().filter(|proxy| !proxy.is_empty());
+        if let Some(proxy) = named {
+            for name in ["http_proxy", "https_proxy"] {
+                command.env(name, proxy);
+            }
+        }
+    }
+
+    fn ssh_command(&self) -> String {
+        let quoted =
+            |path: &Path| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
+        let key = self.private_key.as_deref().map(quoted);
+        let key = key.map(|key| format!(" -oIdentitiesOnly=yes -i {key}"));
+        format!("ssh -oBatchMode=yes{}", key.unwrap_or_default())
+    }
+}
+
+async fn read(path: &Path) -> Result<SecretString, GitError> {
+    let wrong = |source| GitError::Token {
+        path: path.to_owned(),
+        source,
+    };
+    let text = tokio::fs::read_to_string(path).await.map_err(wrong)?;
+    let token = text.trim();
+    if token.is_empty() || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        let what = "it is no token: one word is expected";
+        return Err(wrong(std::io::Error::other(what)));
+    }
+    Ok(token.to_owned().into())
+}
+
+/// User and password of an address. Git gets them apart from it, since every user of the machine sees the arguments
+/// of a program. Credentials with a line break, which the helper cannot pass on, are left out.
+fn in_address(remote: &str) -> Option<(String, SecretString)> {
+    let url: Url = remote.parse().ok()?;
+    if !is_http(&url) || url.username().is_empty() && url.password().is_none() {
+        return None;
+    }
+    let plain = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+    let user = plain(url.username());
+    let password = plain(url.password().unwrap_or_default());
+    let is_line = !(user.contains(char::is_control) || password.contains(char::is_control));
+    is_line.then(|| (user, password.into()))
+}
+
+/// An address as a program is called with it.
+pub(super) fn in_argv(remote: &str) -> String {
+    match remote.parse::<Url>() {
+        Ok(url) if is_http(&url) => without_credentials(remote),
+        // The login of SSH is no secret, and belongs there.
+        _ => remote.to_owned(),
+    }
+}
+
+fn is_http(url: &Url) -> bool {
+    matches!(url.scheme(), "http" | "https")
+}
+
+/// The server of an address of HTTP: `https://git.example.com:8443`.
+fn server(remote: &str) -> String {
+    let url = remote.parse::<Url>();
+    url.map_or_else(|_| String::new(), |url| url.origin().ascii_serialization())
+}
+
+/// Note for the log and for errors: the repository is asked without the general token.
+fn foreign(remote: &str) -> String {
+    let server = server(remote);
+    format!(
+        "it was asked without git.oauth_token, since {server} is not the server of a control repository; name the host in \
+         git.credential_hosts, or the repository in git.repositories, if it may have the token"
+    )
+}
+
+/// Whether a token may go there. Who has credentials in the address has those.
+fn takes_token(remote: &str) -> bool {
+    let Ok(url) = remote.parse::<Url>() else {
+        return false;
+    };
+    let is_here = matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
+    let is_safe = url.scheme() == "https" || url.scheme() == "http" && is_here;
+    is_safe && url.username().is_empty() && url.password().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, BTreeSet};
+
+    use super::*;
+    use crate::git::CredentialServers;
+
+    async fn vars(access: &Access, remote: &str) -> BTreeMap<String, String> {
+        let mut command = Command::new("git");
+        let git = Git {
+            servers: CredentialServers::of([], ["git.example.com"]),
+            ..Git::default()
+        };
+        let login = access.login(remote, &git).await.unwrap();
+        access.apply(&mut command, remote, &login);
+        let vars = command.as_std().get_envs();
+        let text = |it: &std::ffi::OsStr| it.to_str().unwrap().to_owned();
+        vars.map(|(name, value)| (text(name), text(value.unwrap())))
+            .collect()
+    }
+
+    #[tokio::test]
+    async fn the_settings_proxy_wins_and_ours_are_handed_on() {
+        let named = async |access: &Access| {
+            let vars = vars(access, "https://git.example.com/x").await;
+            let proxies = vars.into_iter();
+            let proxies = proxies.filter(|(name, _)| PROXIES.contains(&name.as_str()));
+            proxies.collect::<Vec<_>>()
+        };
+        let with = |proxy: &str| Access {
+            proxy: Some(proxy.to_owned()),
+            ..Access::default()
+        };
+        let pair = |name: &str| (name.to_owned(), "http://p:1".to_owned());
+        assert_eq!(
+            named(&with("http://p:1")).await,
+            [pair("http_proxy"), pair("https_proxy")]
+        );
+        assert_eq!(named(&with("")).await, []);
+        let ours = PROXIES
+            .iter()
+            .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
+        let ours: BTreeSet<_> = ours.collect();
+        assert!(named(&Access::default()).await.into_iter().eq(ours));
+    }
+
+    #[tokio::test]
+    async fn a_token_goes_to_its_repository_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("token");
+        std::fs::write(&path, "t0ken\n").unwrap();
+        let access = Access {
+            oauth_token: Some(path.clone()),
+            ..Access::default()
+        };
+        let set = vars(&access, "https://git.example.com/ops/x.git").await;
+        for key in ["GIT_CONFIG_KEY_0", "GIT_CONFIG_KEY_1"] {
+            assert_eq!(set[key], "credential.https://git.example.com.helper");
+        }
+        assert_eq!(set["GIT_CONFIG_VALUE_0"], "");
+        assert_eq!(set["TUTTI_GIT_USER"], "x-oauth-token");
+        assert_eq!(set["TUTTI_GIT_TOKEN"], "t0ken");
+        for other in [
+            "http://git.example.com/x",
+            "git@git.example.com:x",
+            "ssh://git.example.com/x",
+            "/srv/x",
+            "https://evil.example/ops/x.git",
+            "https://git.example.com:8443/ops/x.git",
+        ] {
+            let vars = vars(&access, other).await;
+            assert!(!vars.contains_key("GIT_CONFIG_COUNT"), "{other}");
+            assert!(
+                !vars.values().any(|value| value.contains("t0ken")),
+                "{other}"
+            );
+        }
+        // Who has credentials in the address has those, and not in the words that git is called with.
+        let own = "https://anna:se%21cret@git.example.com/x";
+        let set = vars(&access, own).await;
+        assert_eq!(set["TUTTI_GIT_USER"], "anna");
+        assert_eq!(set["TUTTI_GIT_TOKEN"], "se!cret");
+        assert_eq!(in_argv(own), "https://git.example.com/x");
+        let ssh = "ssh://git@git.example.com/x";
+        assert_eq!(in_argv(ssh), ssh);
+        for wrong in ["", "two words", "a\nb", "x\u{0}y", "é"] {
+            std::fs::write(&path, wrong).unwrap();
+            let git = Git {
+                servers: CredentialServers::of(["https://git.example.com/control"], []),
+                ..Git::default()
+            };
+            let error = access.login("https://git.example.com/x", &git).await;
+            assert!(matches!(error, Err(GitError::Token { .. })), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_key_of_one_repository_wins() {
+        let with = |key: &str| Access {
+            private_key: Some(key.into()),
+            ..Access::default()
+        };
+        let general = Access {
+            proxy: Some("http://p:1".to_owned()),
+            ..with("/etc/general")
+        };
+        let own = with("/etc/it's own").or(&general);
+        assert_eq!(own.proxy.as_deref(), Some("http://p:1"));
+        assert_eq!(
+            own.ssh_command(),
+            r"ssh -oBatchMode=yes -oIdentitiesOnly=yes -i '/etc/it'\''s own'"
+        );
+        assert_eq!(
+            Access::default().or(&Access::default()).ssh_command(),
+            "ssh -oBatchMode=yes"
+        );
+    }
+}

@@ -1,0 +1,363 @@
+//! Tokens of a GitHub App for repositories: [`GithubApps`], as r10k's `github_app_id` makes them.
+//!
+//! The App signs that it is itself; GitHub answers with a token of its installation at the repository's owner, good
+//! for an hour. The rules that must hold: only github.com, and hosts that the settings name, are shown what the App
+//! signs, since it is good for everything that the App may do; a token is renewed before it ends while git uses it.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use reqwest::{Client, Method, StatusCode, Url};
+use secrecy::{ExposeSecret as _, SecretString};
+use serde::de::DeserializeOwned;
+
+use super::app_key::{self, KeyError};
+use crate::defaults::{
+    GITHUB_ABSENT, GITHUB_ANSWER_BYTES, GITHUB_ATTEMPTS, GITHUB_BACKOFF, GITHUB_OWNERS,
+    GITHUB_SPARE, GITHUB_TIMEOUT,
+};
+use crate::http;
+
+/// Tokens that are good for a while yet. Cheap to clone; clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct GithubApps {
+    owners: Arc<Mutex<HashMap<Question, Answer>>>,
+}
+
+/// An App, as the settings name it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct GithubApp {
+    pub(super) id: String,
+    /// Its private key.
+    pub(super) key: PathBuf,
+    /// How long what it signs is good.
+    pub(super) ttl: Duration,
+    /// As [`Access`](super::Access) has it.
+    pub(super) proxy: Option<String>,
+}
+
+/// Whose repository it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Question {
+    app: GithubApp,
+    api: Url,
+    owner: String,
+}
+
+/// Asked by one at a time.
+type Answer = Arc<tokio::sync::Mutex<Option<Known>>>;
+
+#[derive(Clone, Debug)]
+enum Known {
+    Token { token: SecretString, end: Timestamp },
+    Absent { since: Instant },
+}
+
+/// Why there is no token.
+#[derive(Debug, thiserror::Error)]
+pub enum AppError {
+    /// Its key.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// No client can be made.
+    #[error("no HTTP client can be made: {0}")]
+    Client(String),
+    /// There was no answer.
+    #[error("{url} cannot be asked: {why}")]
+    Unreachable {
+        /// Where.
+        url: String,
+        /// The causes.
+        why: String,
+    },
+    /// GitHub does not know it.
+    #[error(
+        "{url} answers 401 Unauthorized{said}; compare github_app_id with the App's ID, {} with its keys, and this \
+         machine's clock with the time", key.display()
+    )]
+    Stranger {
+        /// Where.
+        url: String,
+        /// What GitHub says.
+        said: String,
+        /// The key that is used.
+        key: PathBuf,
+    },
+    /// GitHub refuses it.
+    #[error("{url} answers {status}{said}")]
+    Refused {
+        /// Where.
+        url: String,
+        /// How.
+        status: StatusCode,
+        /// What GitHub says.
+        said: String,
+    },
+    /// It makes no sense.
+    #[error("{url} answers what GitHub does not: {why}")]
+    Answer {
+        /// Where.
+        url: String,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+#[derive(serde::Deserialize)]
+struct Installation {
+    id: u64,
+}
+
+#[derive(serde::Deserialize)]
+struct Made {
+    token: String,
+    expires_at: Timestamp,
+}
+
+// === impl GithubApps ===
+
+impl GithubApps {
+    /// A token for a repository; `None`: the App is not installed at its owner, or the settings
+    /// mean another server. `is_named`: they name an App at the repository's.
+    pub(super) async fn token(
+        &self,
+        app: &GithubApp,
+        remote: &str,
+        is_named: bool,
+    ) -> Result<Option<SecretString>, AppError> {
+        let Some((api, owner)) = place(remote, is_named) else {
+            return Ok(None);
+        };
+        let question = Question {
+            app: app.clone(),
+            api,
+            owner,
+        };
+        let answer = self.answer(&question);
+        let mut known = answer.lock().await;
+        let fresh = match known.take() {
+            Some(known) if known.is_good() => known,
+            _ => question.ask().await?,
+        };
+        let token = match &fresh {
+            Known::Token { token, .. } => Some(token.clone()),
+            Known::Absent { .. } => None,
+        };
+        *known = Some(fresh);
+        Ok(token)
+    }
+
+    fn answer(&self, question: &Question) -> Answer {
+        let owners = self.owners.lock();
+        let mut owners = owners.unwrap_or_else(PoisonError::into_inner);
+        if owners.len() >= GITHUB_OWNERS && !owners.contains_key(question) {
+            owners.clear();
+        }
+        Arc::clone(owners.entry(question.clone()).or_default())
+    }
+}
+
+// === impl Known ===
+
+impl Known {
+    fn is_good(&self) -> bool {
+        match self {
+            Self::Token { end, .. } => {
+                let left = end.duration_since(Timestamp::now());
+                Duration::try_from(left).is_ok_and(|left| left > GITHUB_SPARE)
+            }
+            Self::Absent { since } => since.elapsed() < GITHUB_ABSENT,
+        }
+    }
+}
+
+// === impl Question ===
+
+impl Question {
+    async fn ask(&self) -> Result<Known, AppError> {
+        let signed = app_key::signed(&self.app.id, &self.app.key, self.app.ttl).await?;
+        let client = self.client().map_err(AppError::Client)?;
+        let Some(installation) = self.installation(&client, &signed).await? else {
+            let since = Instant::now();
+            return Ok(Known::Absent { since });
+        };
+        let id = installation.id.to_string();
+        let path = ["app", "installations", &id, "access_tokens"];
+        let made: Made = self.request(&client, &signed, Method::POST, &path).await?;
+        Ok(Known::Token {
+            token: made.token.into(),
+            end: made.expires_at,
+        })
+    }
+
+    /// At an organization, or at a user.
+    async fn installation(
+        &self,
+        client: &Client,
+        signed: &SecretString,
+    ) -> Result<Option<Installation>, AppError> {
+        for kind in ["orgs", "users"] {
+            let path = [kind, &self.owner, "installation"];
+            match self.request(client, signed, Method::GET, &path).await {
+                Err(AppError::Refused { status, .. }) if status == StatusCode::NOT_FOUND => {}
+                found => return found.map(Some),
+            }
+        }
+        Ok(None)
+    }
+
+    fn client(&self) -> Result<Client, String> {
+        // No redirect: what the App signed is for this host.
+        let builder = http::builder()?.redirect(reqwest::redirect::Policy::none());
+        let builder = http::through(builder, self.app.proxy.as_deref())?;
+        let client = builder.timeout(GITHUB_TIMEOUT).build();
+        client.map_err(|error| error_causes::chain(&error))
+    }
+
+    /// Asks, and again where that may help.
+    async fn request<T: DeserializeOwned>(
+        &self,
+        client: &Client,
+        signed: &SecretString,
+        method: Method,
+        path: &[&str],
+    ) -> Result<T, AppError> {
+        let mut url = self.api.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(path);
+        }
+        let mut backoff = GITHUB_BACKOFF;
+        for _ in 1..GITHUB_ATTEMPTS {
+            match self.once(client, signed, &method, &url).await {
+                Err(error) if error.is_passing() => tokio::time::sleep(backoff).await,
+                answered => return answered,
+            }
+            backoff *= 2;
+        }
+        self.once(client, signed, &method, &url).await
+    }
+
+    async fn once<T: DeserializeOwned>(
+        &self,
+        client: &Client,
+        signed: &SecretString,
+        method: &Method,
+        url: &Url,
+    ) -> Result<T, AppError> {
+        let shown = url.to_string();
+        let broken = |error: reqwest::Error| AppError::Unreachable {
+            url: shown.clone(),
+            why: error_causes::chain(&error.without_url()),
+        };
+        let request = client.request(method.clone(), url.clone());
+        let request = request
+            .bearer_auth(signed.expose_secret())
+            .header("accept", "application/vnd.github+json");
+        let mut answer = request.send().await.map_err(broken)?;
+        let mut body = Vec::new();
+        while let Some(chunk) = answer.chunk().await.map_err(broken)? {
+            body.extend_from_slice(&chunk);
+            if body.len() > GITHUB_ANSWER_BYTES {
+                let why = format!("more than {GITHUB_ANSWER_BYTES} bytes");
+                return Err(AppError::Answer { url: shown, why });
+            }
+        }
+        match answer.status() {
+            status if status.is_success() => {
+                decode_errors::json::from_slice(&body).map_err(|error| AppError::Answer {
+                    url: shown,
+                    why: error.to_string(),
+                })
+            }
+            StatusCode::UNAUTHORIZED => Err(AppError::Stranger {
+                url: shown,
+                said: http::said(&body),
+                key: self.app.key.clone(),
+            }),
+            status => Err(AppError::Refused {
+                url: shown,
+                status,
+                said: http::said(&body),
+            }),
+        }
+    }
+}
+
+// === impl AppError ===
+
+impl AppError {
+    fn is_passing(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } => true,
+            Self::Refused { status, .. } => {
+                *status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error()
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Where the API for a repository is, and who owns it there; `None`: not at a GitHub that the settings mean.
+fn place(remote: &str, is_named: bool) -> Option<(Url, String)> {
+    let url: Url = remote.parse().ok()?;
+    let owner = url.path_segments()?.next()?.to_ascii_lowercase();
+    let is_sign = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
+    if owner.is_empty() || !owner.bytes().all(is_sign) {
+        return None;
+    }
+    let is_public = url.scheme() == "https" && url.port().is_none();
+    let api = match url.host_str()? {
+        "github.com" if is_public => "https://api.github.com/".parse().ok()?,
+        _ if is_named => {
+            let mut api = url.clone();
+            api.set_path("/api/v3/");
+            api.set_query(None);
+            api.set_fragment(None);
+            api
+        }
+        _ => return None,
+    };
+    Some((api, owner))
+}
+
+/// Why a repository is asked without a token, for people.
+pub(super) fn absent(id: &str) -> String {
+    format!(
+        "it was asked without a token: the GitHub App {id} is not installed at its owner, or is not meant for its server"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_app_signs_goes_to_github_and_to_hosts_that_are_named() {
+        let of = |remote: &str, is_named| {
+            let place = place(remote, is_named);
+            place.map(|(api, owner)| (api.to_string(), owner))
+        };
+        let pair = |api: &str| Some((api.to_owned(), "ops".to_owned()));
+        let github = pair("https://api.github.com/");
+        assert_eq!(of("https://github.com/Ops/control.git", false), github);
+        assert_eq!(of("https://github.com/ops/control", true), github);
+        let own = "https://git.example.com:8443/ops/control.git?x=y#z";
+        assert_eq!(of(own, true), pair("https://git.example.com:8443/api/v3/"));
+        for stranger in [
+            own,
+            "https://github.com.example.com/ops/x",
+            "https://github.com:8443/ops/x",
+            "http://github.com/ops/x",
+            "https://github.com@example.com/ops/x",
+            "https://github.com/..%2fops/x",
+            "https://github.com/",
+            "git@github.com:ops/x",
+            "/srv/ops/x",
+        ] {
+            assert_eq!(of(stranger, false), None, "{stranger}");
+        }
+    }
+}

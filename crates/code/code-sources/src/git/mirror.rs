@@ -1,0 +1,411 @@
+//! Our copies of repositories: [`Mirrors`].
+//!
+//! The rules that must hold: one program at a time writes to a copy; it is only read, never changed, but
+//! by a fetch and by packing it; what git has once is never removed by us while somebody may read it. A copy that is damaged
+//! is made anew beside and takes the place of the old one in one step.
+
+use std::collections::HashMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use rustix::fs::{CWD, RenameFlags};
+use tokio::sync::Semaphore;
+
+use super::copy::Mirror;
+use super::leftovers::clear;
+use super::program::{Call, Git, GitError, checked};
+use super::refs::{Commit, Refs, RefsError, Wanted};
+use crate::defaults::{FETCH_TIMEOUT, FETCHES, LIST_TIMEOUT, REFS_BYTES, WORD_BYTES};
+use code_store::hold::Hold;
+
+/// Copies of repositories, below one directory. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Mirrors {
+    shared: Arc<Shared>,
+    git: Git,
+}
+
+#[derive(Debug)]
+struct Shared {
+    directory: PathBuf,
+    /// By addresses.
+    mirrors: Mutex<HashMap<String, Arc<Mirror>>>,
+    fetches: Semaphore,
+    hold: Hold,
+}
+
+/// What a bare repository has in its `HEAD`.
+const HEAD: &str = "ref: refs/heads/main\n";
+
+/// What a bare repository has in its `config`.
+const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n";
+
+/// All branches and tags.
+const ALL: &[&str] = &["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
+
+// === impl Mirrors ===
+
+impl Mirrors {
+    /// Copies below this directory, made when they are needed; it is held by this lock.
+    pub fn new(directory: impl Into<PathBuf>, git: Git, hold: Hold) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                directory: directory.into(),
+                mirrors: Mutex::default(),
+                fetches: Semaphore::new(FETCHES),
+                hold,
+            }),
+            git,
+        }
+    }
+
+    /// The same copies, with another way to run git.
+    pub fn with(&self, git: Git) -> Self {
+        Self {
+            shared: Arc::clone(&self.shared),
+            git,
+        }
+    }
+
+    /// The copy of a repository.
+    pub fn mirror(&self, remote: &str) -> Result<Arc<Mirror>, GitError> {
+        let remote = checked(remote)?;
+        let mirror = {
+            let mut mirrors = self.all();
+            let made = mirrors
+                .entry(remote.to_owned())
+                .or_insert_with(|| Arc::new(Mirror::new(remote, &self.shared.directory)));
+            Arc::clone(made)
+        };
+        mirror.note_use();
+        Ok(mirror)
+    }
+
+    /// Those that were asked for since the start.
+    pub(super) fn all(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Mirror>>> {
+        let mirrors = self.shared.mirrors.lock();
+        mirrors.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where all copies are.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.shared.directory
+    }
+
+    /// Asks the repository what it has, and fetches it if that changed.
+    pub async fn refresh(&self, mirror: &Mirror) -> Result<Arc<Refs>, GitError> {
+        let mut known = mirror.lock().await;
+        // What is not here yet is fetched anyhow.
+        if mirror.directory.is_dir() {
+            let listed = self.list(mirror).await?;
+            if known.is_none() {
+                *known = self.own(mirror).await.ok().map(Arc::new);
+            }
+            if let Some(known) = known.as_ref().filter(|known| ***known == listed) {
+                return Ok(Arc::clone(known));
+            }
+        }
+        let refs = Arc::new(self.update(mirror).await?);
+        *known = Some(Arc::clone(&refs));
+        Ok(refs)
+    }
+
+    /// What the copy has, without asking the repository; `None`: there is no copy.
+    pub async fn known(&self, mirror: &Mirror) -> Result<Option<Arc<Refs>>, GitError> {
+        let mut known = mirror.lock().await;
+        if known.is_none() && mirror.directory.is_dir() {
+            *known = self.own(mirror).await.ok().map(Arc::new);
+        }
+        Ok(known.clone())
+    }
+
+    /// The commit that a name stands for in the copy.
+    pub async fn find(
+        &self,
+        mirror: &Mirror,
+        refs: &Refs,
+        wanted: &Wanted,
+    ) -> Result<Option<Commit>, GitError> {
+        let named = match wanted {
+            Wanted::Branch(name) => return Ok(refs.branch(name).cloned()),
+            Wanted::Tag(name) => return Ok(refs.tag(name).cloned()),
+            Wanted::Any(name) => refs.branch(name).or_else(|| refs.tag(name)).cloned(),
+            Wanted::Commit(_) => None,
+        };
+        match (named, wanted) {
+            (Some(commit), _) => Ok(Some(commit)),
+            (None, Wanted::Any(name) | Wanted::Commit(name)) => self.parse(mirror, name).await,
+            (None, _) => Ok(None),
+        }
+    }
+
+    /// Fetches a commit that no branch and no tag leads to, where the repository gives such.
+    pub async fn fetch_commit(&self, mirror: &Mirror, commit: &Commit) -> Result<(), GitError> {
+        let mut known = mirror.lock().await;
+        let fetched = self.fetch(mirror, &[commit.as_str()]).await;
+        match fetched {
+            Err(GitError::Failed { .. }) if self.is_damaged(mirror).await => {
+                *known = None;
+                self.renew_locked(mirror, commit).await
+            }
+            fetched => fetched,
+        }
+    }
+
+    /// Makes a copy anew in which a commit cannot be read.
+    pub async fn renew(&self, mirror: &Mirror, commit: &Commit) -> Result<(), GitError> {
+        let mut known = mirror.lock().await;
+        *known = None;
+        self.renew_locked(mirror, commit).await
+    }
+
+    /// Fetches into the mirror, for a caller that holds the mirror's lock.
+    async fn renew_locked(&self, mirror: &Mirror, commit: &Commit) -> Result<(), GitError> {
+        self.clone_anew(mirror).await?;
+        if self.parse(mirror, commit.as_str()).await?.is_none() {
+            // No branch leads to it any more.
+            self.fetch(mirror, &[commit.as_str()]).await?;
+        }
+        Ok(())
+    }
+
+    /// A commit by its digits, whole or shortened.
+    async fn parse(&self, mirror: &Mirror, name: &str) -> Result<Option<Commit>, GitError> {
+        let is_digits = name.len() >= 4 && name.bytes().all(|b| b.is_ascii_hexdigit());
+        if !is_digits || !mirror.directory.is_dir() {
+            return Ok(None);
+        }
+        let wanted = format!("{}^{{commit}}", name.to_ascii_lowercase());
+        let arguments = ["--verify", "--quiet", "--end-of-options", wanted.as_str()];
+        let call = Call {
+            directory: Some(&mirror.directory),
+            verb: "rev-parse",
+            arguments: &arguments,
+            remote: &mirror.remote,
+            limit: LIST_TIMEOUT,
+            most_bytes: WORD_BYTES,
+            stdin: Stdio::null(),
+        };
+        match self.git.run(call).await {
+            Ok(printed) => Ok(String::from_utf8_lossy(&printed).trim().parse().ok()),
+            Err(GitError::Failed { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Fetches all, into a new copy if there is none or if git cannot use the one that is there.
+    async fn update(&self, mirror: &Mirror) -> Result<Refs, GitError> {
+        let updated = match self.fetch(mirror, ALL).await {
+            Ok(()) => self.own(mirror).await,
+            Err(error) => Err(error),
+        };
+        let refs = match updated {
+            Err(GitError::Failed { .. }) if self.is_damaged(mirror).await => {
+                self.clone_anew(mirror).await?;
+                self.own(mirror).await
+            }
+            updated => updated,
+        }?;
+        mirror.note(&refs);
+        Ok(refs)
+    }
+
+    async fn fetch(&self, mirror: &Mirror, what: &[&str]) -> Result<(), GitError> {
+        let own = &mirror.directory;
+        if own.is_dir() {
+            return self.fetch_into(own, mirror, what).await;
+        }
+        // Only a whole repository gets the name.
+        let fresh = self.init(mirror)?;
+        let fetched = self.fetch_into(&fresh, mirror, what).await;
+        if fetched.is_err() {
+            remove(&fresh)?;
+        }
+        fetched?;
+        std::fs::rename(&fresh, own).map_err(directory(own))
+    }
+
+    async fn fetch_into(&self, own: &Path, mirror: &Mirror, what: &[&str]) -> Result<(), GitError> {
+        let _place = self.place().await;
+        clear(own).map_err(directory(own))?;
+        mirror.forget()?;
+        let mut arguments = vec![
+            "--quiet",
+            "--force",
+            "--prune",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--no-recurse-submodules",
+            "--",
+            mirror.remote.as_str(),
+        ];
+        arguments.extend_from_slice(what);
+        self.write(own, "fetch", mirror, &arguments, FETCH_TIMEOUT)
+            .await
+    }
+
+    /// An empty repository beside the copy's place, as `git init --bare` makes it.
+    fn init(&self, mirror: &Mirror) -> Result<PathBuf, GitError> {
+        let fresh = mirror.directory.with_extension("new");
+        remove(&fresh)?;
+        for part in ["objects/info", "objects/pack", "refs/heads", "refs/tags"] {
+            make(&fresh.join(part))?;
+        }
+        for (name, text) in [("HEAD", HEAD), ("config", CONFIG)] {
+            let path = fresh.join(name);
+            write_durably(&path, text).map_err(directory(&path))?;
+        }
+        Ok(fresh)
+    }
+
+    /// Runs git where it writes: if we are killed, it keeps the lock of the directory.
+    pub(super) async fn write(
+        &self,
+        directory: &Path,
+        verb: &'static str,
+        mirror: &Mirror,
+        arguments: &[&str],
+        limit: Duration,
+    ) -> Result<(), GitError> {
+        let call = Call {
+            directory: Some(directory),
+            verb,
+            arguments,
+            remote: &mirror.remote,
+            limit,
+            most_bytes: WORD_BYTES,
+            stdin: self.shared.hold.stdin().map_err(GitError::Start)?,
+        };
+        self.git.run(call).await.map(drop)
+    }
+
+    /// True if git cannot use the mirror. Called only after a failure, since it reads every object:
+    /// `--connectivity-only` passes over objects that no reference leads to, and an empty one of these is enough to
+    /// make every fetch fail. History with mistakes that git tolerates counts as damage too; it costs a clone.
+    async fn is_damaged(&self, mirror: &Mirror) -> bool {
+        if has_empty_file(&mirror.directory.join("objects")) {
+            return true;
+        }
+        let call = Call {
+            directory: Some(&mirror.directory),
+            verb: "fsck",
+            arguments: &["--full", "--no-dangling", "--no-progress"],
+            remote: &mirror.remote,
+            limit: FETCH_TIMEOUT,
+            most_bytes: REFS_BYTES,
+            stdin: Stdio::null(),
+        };
+        let checked = self.git.run(call).await;
+        matches!(checked, Err(GitError::Failed { .. }))
+    }
+
+    async fn clone_anew(&self, mirror: &Mirror) -> Result<(), GitError> {
+        let own = &mirror.directory;
+        tracing::warn!(path = %own.display(), "a damaged copy of a repository is made anew");
+        let fresh = self.init(mirror)?;
+        self.fetch_into(&fresh, mirror, ALL).await?;
+        if own.exists() {
+            let exchanged = rustix::fs::renameat_with(CWD, &fresh, CWD, own, RenameFlags::EXCHANGE);
+            exchanged.map_err(|error| directory(own)(error.into()))?;
+            return remove(&fresh);
+        }
+        std::fs::rename(&fresh, own).map_err(directory(own))
+    }
+
+    /// What the copy itself has: as it was noted, or as git says.
+    async fn own(&self, mirror: &Mirror) -> Result<Refs, GitError> {
+        if let Some(refs) = mirror.noted() {
+            return Ok(refs);
+        }
+        let call = Call {
+            directory: Some(&mirror.directory),
+            verb: "show-ref",
+            arguments: &["--heads", "--tags", "--dereference"],
+            remote: &mirror.remote,
+            limit: LIST_TIMEOUT,
+            most_bytes: REFS_BYTES,
+            stdin: Stdio::null(),
+        };
+        match self.git.run(call).await {
+            // So it says that there are none.
+            Err(GitError::Failed {
+                status, message, ..
+            }) if status.code() == Some(1) && message.is_empty() => Ok(Refs::default()),
+            printed => read(&printed?, "show-ref", mirror),
+        }
+    }
+
+    /// What the repository has.
+    async fn list(&self, mirror: &Mirror) -> Result<Refs, GitError> {
+        let _place = self.place().await;
+        let call = Call {
+            directory: None,
+            verb: "ls-remote",
+            arguments: &["--heads", "--tags", "--", mirror.remote.as_str()],
+            remote: &mirror.remote,
+            limit: LIST_TIMEOUT,
+            most_bytes: REFS_BYTES,
+            stdin: Stdio::null(),
+        };
+        let printed = self.git.run(call).await?;
+        read(&printed, "ls-remote", mirror)
+    }
+
+    async fn place(&self) -> Option<tokio::sync::SemaphorePermit<'_>> {
+        // It is never closed.
+        self.shared.fetches.acquire().await.ok()
+    }
+
+    pub fn git(&self) -> &Git {
+        &self.git
+    }
+}
+
+/// Branches and tags as git printed them.
+fn read(printed: &[u8], verb: &'static str, mirror: &Mirror) -> Result<Refs, GitError> {
+    Refs::parse(printed).map_err(|error| match error {
+        RefsError::Unexpected => GitError::Unexpected {
+            verb,
+            remote: mirror.shown(),
+        },
+        RefsError::TooMany => GitError::Refs {
+            remote: mirror.shown(),
+        },
+    })
+}
+
+/// True if a file without content is below a directory; git has none such there. Names that cannot be read are left
+/// to git.
+fn has_empty_file(directory: &Path) -> bool {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.into_iter().any(|entry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => has_empty_file(&entry.path()),
+        Ok(metadata) => metadata.is_file() && metadata.len() == 0,
+        Err(_) => false,
+    })
+}
+
+fn write_durably(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = std::fs::File::create(path)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+fn make(path: &Path) -> Result<(), GitError> {
+    std::fs::create_dir_all(path).map_err(directory(path))
+}
+
+fn remove(path: &Path) -> Result<(), GitError> {
+    match std::fs::remove_dir_all(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(directory(path)(error)),
+        _ => Ok(()),
+    }
+}
+
+fn directory(path: &Path) -> impl FnOnce(std::io::Error) -> GitError {
+    let path = path.to_owned();
+    move |source| GitError::Directory { path, source }
+}

@@ -1,0 +1,305 @@
+//! How `git` is run. Main type: [`Git`].
+//!
+//! The rule that must hold: it asks nobody for anything, ends in a bounded time, and its environment is
+//! ours but for what finds people's credentials.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::Url;
+use tokio::process::Command;
+
+use super::access::{Access, Login, in_argv};
+use super::github_app::{AppError, GithubApps};
+use super::servers::CredentialServers;
+use crate::program::{self, RunError, one_line};
+use crate::remote_address::without_credentials;
+
+/// How `git` is run. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Git {
+    /// How repositories are reached.
+    pub access: Access,
+    /// How single ones are, by their addresses; what is not said there is as above.
+    pub repositories: Arc<HashMap<String, Access>>,
+    /// The servers that a general token is sent to.
+    pub servers: CredentialServers,
+    /// Tokens that GitHub Apps got.
+    pub apps: GithubApps,
+}
+
+/// One use of it.
+#[derive(Debug)]
+pub(crate) struct Call<'a> {
+    /// A repository of ours; `None`: none.
+    pub(crate) directory: Option<&'a Path>,
+    pub(crate) verb: &'static str,
+    pub(crate) arguments: &'a [&'a str],
+    /// Whose it is.
+    pub(crate) remote: &'a str,
+    pub(crate) limit: Duration,
+    /// How much it may print.
+    pub(crate) most_bytes: usize,
+    pub(crate) stdin: Stdio,
+}
+
+/// Why `git` did not do what it should.
+#[derive(Debug, thiserror::Error)]
+pub enum GitError {
+    /// It could not be started.
+    #[error("cannot run git; install it, or put it into PATH")]
+    Start(#[source] std::io::Error),
+    /// It said no.
+    #[error("git {verb} of {remote} failed ({status}): {message}")]
+    Failed {
+        /// What it was to do.
+        verb: &'static str,
+        /// The repository, without credentials.
+        remote: String,
+        /// How it ended.
+        status: ExitStatus,
+        /// What it said.
+        message: String,
+    },
+    /// It took too long.
+    #[error("git {verb} of {remote} took more than {} s and was ended", after.as_secs())]
+    TimedOut {
+        /// What it was to do.
+        verb: &'static str,
+        /// The repository, without credentials.
+        remote: String,
+        /// The limit.
+        after: Duration,
+    },
+    /// It printed too much.
+    #[error("git {verb} of {remote} printed more than {most_bytes} bytes and was ended")]
+    TooMuch {
+        /// What it was to do.
+        verb: &'static str,
+        /// The repository, without credentials.
+        remote: String,
+        /// The limit.
+        most_bytes: usize,
+    },
+    /// More branches and tags than [`REFS`](crate::defaults::REFS).
+    #[error("{remote} has more than {} branches and tags", crate::defaults::REFS)]
+    Refs {
+        /// The repository, without credentials.
+        remote: String,
+    },
+    /// An address that is none.
+    #[error("{0:?} is no address of a repository")]
+    Address(String),
+    /// The file with its token.
+    #[error("cannot use the token in {}: {source}", path.display())]
+    Token {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A GitHub App that gets no token.
+    #[error("the GitHub App {id} gets no token for {remote}: {error}")]
+    App {
+        /// Its ID.
+        id: String,
+        /// The repository, without credentials.
+        remote: String,
+        /// Why.
+        error: AppError,
+    },
+    /// What it printed makes no sense.
+    #[error("git {verb} of {remote} printed something unexpected")]
+    Unexpected {
+        /// What it was to do.
+        verb: &'static str,
+        /// The repository, without credentials.
+        remote: String,
+    },
+    /// The directory of the copies.
+    #[error("cannot use {}", path.display())]
+    Directory {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// The kinds of addresses that git may use: not `ext`, which runs programs.
+const PROTOCOLS: &str = "file:git:http:https:ssh";
+
+/// What is kept of our own environment: where programs and credentials are.
+const KEPT: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "SSH_AUTH_SOCK",
+    "XDG_CONFIG_HOME",
+    "TMPDIR",
+];
+
+/// Configuration of every git command, over whatever the user's and the copy's own files say.
+const SETTINGS: &[&str] = &[
+    "core.hooksPath=/dev/null",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    // Git's default leaves loose objects and references to the kernel: after a power cut they have their names
+    // and no content, and git takes such an object for one that it has.
+    "core.fsync=all",
+    "core.fsyncMethod=fsync",
+    // One pack is synced with three calls, a hundred loose objects with a hundred; and git before 2.36, which
+    // does not know `core.fsync`, syncs packs too.
+    "fetch.unpackLimit=1",
+];
+
+// === impl Git ===
+
+impl Git {
+    /// True if the settings name the repository, or its server: others get no general token.
+    pub fn names(&self, remote: &str) -> bool {
+        self.repositories.contains_key(remote) || self.servers.have(remote)
+    }
+
+    /// Whether the settings name a GitHub App for a repository at the same server.
+    pub(super) fn names_app_at(&self, remote: &str) -> bool {
+        let origin = |remote: &str| remote.parse().ok().map(|url: Url| url.origin());
+        let mut named = self.repositories.iter();
+        named.any(|(of, own)| own.github_app_id.is_some() && origin(of) == origin(remote))
+    }
+
+    /// A command in a repository that is a directory of ours.
+    pub(crate) fn command(&self, directory: Option<&Path>) -> Command {
+        let mut command = Command::new("git");
+        command.env_clear();
+        for name in KEPT {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        command
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("GIT_ASKPASS", "true")
+            .env("GIT_ALLOW_PROTOCOL", PROTOCOLS)
+            .env("GIT_OPTIONAL_LOCKS", "0")
+            .env("LC_ALL", "C");
+        if let Some(directory) = directory {
+            command.env("GIT_DIR", directory);
+        }
+        for setting in SETTINGS {
+            command.args(["-c", setting]);
+        }
+        command.stdin(Stdio::null()).kill_on_drop(true);
+        command
+    }
+
+    /// Runs it to its end and gives what it printed.
+    pub(crate) async fn run(&self, call: Call<'_>) -> Result<Vec<u8>, GitError> {
+        let mut command = self.command(call.directory);
+        let own = self.repositories.get(call.remote);
+        let access = own.map(|own| own.or(&self.access));
+        let access = access.as_ref().unwrap_or(&self.access);
+        let login = access.login(call.remote, self);
+        let login = Box::pin(login).await?;
+        access.apply(&mut command, call.remote, &login);
+        let words = call
+            .arguments
+            .iter()
+            .map(|word| match *word == call.remote {
+                true => in_argv(word),
+                false => (*word).to_owned(),
+            });
+        command.arg(call.verb).args(words).stdin(call.stdin);
+        let (verb, remote) = (call.verb, without_credentials(call.remote));
+        // It is large, and part of whatever asks a repository.
+        let ran = Box::pin(program::run(command, call.limit, call.most_bytes)).await;
+        let ran = ran.map_err(|error| match error {
+            RunError::Start(source) => GitError::Start(source),
+            RunError::TimedOut(after) => GitError::TimedOut {
+                verb,
+                remote: remote.clone(),
+                after,
+            },
+            RunError::TooMuch(most_bytes) => GitError::TooMuch {
+                verb,
+                remote: remote.clone(),
+                most_bytes,
+            },
+        })?;
+        if ran.status.success() {
+            return Ok(ran.stdout);
+        }
+        let mut message = message(&ran.stderr, call.remote);
+        if let Login::Absent { note } = login {
+            message = format!("{message}; {note}");
+        }
+        Err(GitError::Failed {
+            verb,
+            remote,
+            status: ran.status,
+            message,
+        })
+    }
+}
+
+/// An address as `git` may have it.
+pub(crate) fn checked(remote: &str) -> Result<&str, GitError> {
+    let is_wrong = remote.is_empty()
+        || remote.starts_with('-')
+        || remote.contains("::")
+        || remote.chars().any(char::is_control);
+    match is_wrong {
+        true => Err(GitError::Address(without_credentials(remote))),
+        false => Ok(remote),
+    }
+}
+
+/// What git said, in one line, without the address' credentials.
+pub fn message(stderr: &[u8], remote: &str) -> String {
+    // First without the credentials, then short: half of an address would not be found.
+    one_line(
+        String::from_utf8_lossy(stderr)
+            .replace(remote, &without_credentials(remote))
+            .as_bytes(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_are_not_shown() {
+        let said = message(
+            b"fatal: unable to access 'https://me:pw@e/x': no\n\n",
+            "https://me:pw@e/x",
+        );
+        assert_eq!(said, "fatal: unable to access 'https://e/x': no");
+    }
+
+    #[test]
+    fn addresses_that_run_programs_are_refused() {
+        for bad in [
+            "",
+            "-x",
+            "--upload-pack=x",
+            "ext::sh -c x",
+            "a\nb",
+            "fd::17",
+        ] {
+            assert!(checked(bad).is_err(), "{bad:?}");
+        }
+        for good in [
+            "https://e/x",
+            "git@e:x",
+            "/srv/x",
+            "file:///srv/x",
+            "ssh://e:22/x",
+        ] {
+            assert!(checked(good).is_ok());
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The servers that general credentials may be sent to: [`CredentialServers`]. Without I/O.
+//!
+//! The rule that must hold: a Puppetfile of any branch may name any server, so no credential of the settings goes to a
+//! server that the settings do not name.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use reqwest::Url;
+
+use super::Address;
+
+/// The servers of the control repositories, and those of `git.credential_hosts`. Cheap to clone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CredentialServers(Arc<BTreeSet<Server>>);
+
+/// A server that speaks HTTP.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Server {
+    /// Host name in small letters.
+    host: String,
+    port: u16,
+}
+
+/// Port of HTTPS where the address has none.
+const HTTPS_PORT: u16 = 443;
+
+// === impl CredentialServers ===
+
+impl CredentialServers {
+    /// With the servers of these repositories, and these `host` or `host:port`.
+    pub fn of<'a>(
+        remotes: impl IntoIterator<Item = &'a str>,
+        named: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let remotes = remotes.into_iter().filter_map(Server::of_remote);
+        let named = named.into_iter().filter_map(Server::of_name);
+        Self(Arc::new(remotes.chain(named).collect()))
+    }
+
+    /// True if the repository with this address is on one of these servers.
+    pub(super) fn have(&self, remote: &str) -> bool {
+        let server = Server::of_url(remote);
+        server.is_some_and(|server| self.0.contains(&server))
+    }
+}
+
+/// True if a text is `host` or `host:port`.
+pub fn is_server(name: &str) -> bool {
+    Server::of_name(name).is_some()
+}
+
+// === impl Server ===
+
+impl Server {
+    /// `None`: not an address of HTTP.
+    fn of_url(remote: &str) -> Option<Self> {
+        let url: Url = remote.parse().ok()?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return None;
+        }
+        Some(Self {
+            host: url.host_str()?.to_ascii_lowercase(),
+            port: url.port_or_known_default()?,
+        })
+    }
+
+    /// The server of a control repository. One that is reached by SSH has its HTTPS at the usual port.
+    fn of_remote(remote: &str) -> Option<Self> {
+        let by_ssh = || {
+            let host = Address::of(remote)?.host;
+            let port = HTTPS_PORT;
+            Some(Self { host, port })
+        };
+        Self::of_url(remote).or_else(by_ssh)
+    }
+
+    fn of_name(name: &str) -> Option<Self> {
+        let url: Url = format!("https://{name}").parse().ok()?;
+        let is_bare = url.path() == "/" && !name.ends_with('/') && !name.contains(['@', '?', '#']);
+        Self::of_url(url.as_str()).filter(|_| is_bare)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn general_credentials_go_to_servers_that_the_settings_name() {
+        let remotes = [
+            "git@Git.example.com:ops/control.git",
+            "https://code.example.com:8443/ops/control",
+            "ssh://git@ssh.example.com:2222/ops/control",
+            "/srv/control",
+        ];
+        let servers =
+            CredentialServers::of(remotes, ["modules.example.com", "other.example.com:8080"]);
+        for yes in [
+            "https://git.example.com/any/module.git",
+            "https://GIT.example.com:443/x",
+            "https://code.example.com:8443/x",
+            "https://ssh.example.com/x",
+            "https://modules.example.com/x",
+            "https://other.example.com:8080/x",
+        ] {
+            assert!(servers.have(yes), "{yes}");
+        }
+        for no in [
+            "https://evil.example.com/x",
+            "https://git.example.com.evil.example/x",
+            "https://git.example.com:8443/x",
+            "https://code.example.com/x",
+            "https://evil.example/?git.example.com",
+            "https://git.example.com@evil.example/x",
+            "git@git.example.com:x",
+            "/srv/x",
+        ] {
+            assert!(!servers.have(no), "{no}");
+        }
+        assert!(!CredentialServers::default().have("https://git.example.com/x"));
+    }
+
+    #[test]
+    fn names_of_servers() {
+        for good in ["example.com", "example.com:8443", "[::1]:3000", "10.0.0.1"] {
+            assert!(is_server(good), "{good}");
+        }
+        for bad in [
+            "",
+            "https://example.com",
+            "example.com/x",
+            "me@example.com",
+            "a b",
+            "x:y",
+        ] {
+            assert!(!is_server(bad), "{bad}");
+        }
+    }
+}

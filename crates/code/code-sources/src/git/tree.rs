@@ -1,0 +1,342 @@
+//! The files of a commit. Main functions: [`take_in`], [`read_file`].
+//!
+//! They are read as git keeps them, by `ls-tree` and `cat-file`: what a work tree would do to them (filters,
+//! line ends, `export-ignore`) is done to none. The rule that must hold: a tree is taken in as a whole or
+//! not at all.
+
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use super::Mirror;
+use super::program::{Git, GitError, message};
+use super::refs::Commit;
+use crate::defaults::{LISTED_BYTES, PROGRAM_MESSAGE_BYTES};
+use code_store::content::{Content, IntakeError, Manifest, TreeId, TreePath, TreePathError};
+use code_store::defaults::{FILE_BYTES, TREE_FILES};
+
+/// Why a commit cannot be taken in.
+#[derive(Debug, thiserror::Error)]
+pub enum TreeError {
+    /// Git.
+    #[error(transparent)]
+    Git(#[from] GitError),
+    /// A path that cannot be.
+    #[error("commit {commit} of {remote}: {error}")]
+    Path {
+        /// Which.
+        commit: Commit,
+        /// Of what.
+        remote: String,
+        /// Why.
+        error: TreePathError,
+    },
+    /// A part that is another repository.
+    #[error(
+        "commit {commit} of {remote}: {path} is a submodule, which is not followed; name the repository in \
+         the Puppetfile instead"
+    )]
+    Submodule {
+        /// Which.
+        commit: Commit,
+        /// Of what.
+        remote: String,
+        /// Where.
+        path: TreePath,
+    },
+    /// What is in it, or where it goes.
+    #[error("commit {commit} of {remote}: {error}")]
+    Intake {
+        /// Which.
+        commit: Commit,
+        /// Of what.
+        remote: String,
+        /// Why.
+        error: IntakeError,
+    },
+}
+
+impl TreeError {
+    /// Whether our copy of the repository may be damaged: git cannot read what it said it has.
+    pub fn is_of_the_copy(&self) -> bool {
+        let Self::Git(error) = self else {
+            return false;
+        };
+        matches!(error, GitError::Failed { .. } | GitError::Unexpected { .. })
+    }
+}
+
+/// A line of `ls-tree`.
+struct Listed {
+    kind: Kind,
+    object: String,
+    size_bytes: u64,
+    path: TreePath,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    File,
+    Executable,
+    Link,
+    Submodule,
+}
+
+/// What `ls-tree` prints, line by line.
+struct Listing {
+    child: Child,
+    output: BufReader<ChildStdout>,
+}
+
+/// Objects of a repository, one after the other.
+struct Objects {
+    child: Child,
+    output: BufReader<ChildStdout>,
+}
+
+/// Takes all files of a commit in. May block.
+pub fn take_in(
+    git: &Git,
+    mirror: &Mirror,
+    commit: &Commit,
+    content: &Content,
+) -> Result<(TreeId, Manifest), TreeError> {
+    let remote = mirror.shown();
+    let wrong = |error: IntakeError| TreeError::Intake {
+        commit: commit.clone(),
+        remote: remote.clone(),
+        error,
+    };
+    let files = list(git, mirror, commit, None)?;
+    let mut intake = content.intake().map_err(|error| wrong(error.into()))?;
+    let mut objects = Objects::open(git, mirror, &files)?;
+    for file in files {
+        let path = file.path.clone();
+        let bytes = objects
+            .next(&file)
+            .ok_or_else(|| unexpected(mirror, "cat-file"))?;
+        match file.kind {
+            Kind::Link => intake.link(path, &bytes),
+            kind => intake.file(path, &bytes, kind == Kind::Executable),
+        }
+        .map_err(wrong)?;
+    }
+    objects.end();
+    intake.finish().map_err(wrong)
+}
+
+/// One file of a commit; `None`: there is none. May block.
+pub fn read_file(
+    git: &Git,
+    mirror: &Mirror,
+    commit: &Commit,
+    path: &str,
+) -> Result<Option<Vec<u8>>, TreeError> {
+    let files = list(git, mirror, commit, Some(path))?;
+    let is_file = |file: &&Listed| matches!(file.kind, Kind::File | Kind::Executable);
+    let Some(file) = files.iter().find(is_file) else {
+        return Ok(None);
+    };
+    let mut objects = Objects::open(git, mirror, std::slice::from_ref(file))?;
+    let bytes = objects
+        .next(file)
+        .ok_or_else(|| unexpected(mirror, "cat-file"))?;
+    objects.end();
+    Ok(Some(bytes))
+}
+
+fn unexpected(mirror: &Mirror, verb: &'static str) -> GitError {
+    GitError::Unexpected {
+        verb,
+        remote: mirror.shown(),
+    }
+}
+
+fn list(
+    git: &Git,
+    mirror: &Mirror,
+    commit: &Commit,
+    only: Option<&str>,
+) -> Result<Vec<Listed>, TreeError> {
+    let mut command: Command = git.command(Some(mirror.directory())).into_std();
+    command.args(["ls-tree", "-r", "-z", "-l", "--full-tree", commit.as_str()]);
+    if let Some(only) = only {
+        command.args(["--", only]);
+    }
+    let mut listing = Listing::open(command)?;
+    let mut files = Vec::new();
+    while let Some(line) = listing.next() {
+        let line = line.map_err(GitError::Start)?;
+        let file = parse(&line).ok_or_else(|| unexpected(mirror, "ls-tree"))?;
+        let file = file.map_err(|error| TreeError::Path {
+            commit: commit.clone(),
+            remote: mirror.shown(),
+            error,
+        })?;
+        if file.kind == Kind::Submodule {
+            return Err(TreeError::Submodule {
+                commit: commit.clone(),
+                remote: mirror.shown(),
+                path: file.path,
+            });
+        }
+        check(&file, files.len(), mirror, commit)?;
+        files.push(file);
+    }
+    listing.end(mirror)?;
+    Ok(files)
+}
+
+/// Before anything is read into memory.
+fn check(file: &Listed, before: usize, mirror: &Mirror, commit: &Commit) -> Result<(), TreeError> {
+    let error = if file.size_bytes > FILE_BYTES {
+        IntakeError::TooLarge(file.path.clone())
+    } else if before >= TREE_FILES {
+        code_store::content::ManifestError::Files.into()
+    } else {
+        return Ok(());
+    };
+    Err(TreeError::Intake {
+        commit: commit.clone(),
+        remote: mirror.shown(),
+        error,
+    })
+}
+
+/// `100644 blob DIGITS    SIZE\tPATH`.
+fn parse(line: &[u8]) -> Option<Result<Listed, TreePathError>> {
+    let tab = line.iter().position(|b| *b == b'\t')?;
+    let mut words = std::str::from_utf8(&line[..tab])
+        .ok()?
+        .split_ascii_whitespace();
+    let (mode, _, object, size) = (words.next()?, words.next()?, words.next()?, words.next()?);
+    let kind = match mode {
+        "120000" => Kind::Link,
+        "160000" => Kind::Submodule,
+        "100755" => Kind::Executable,
+        mode if mode.starts_with("100") => Kind::File,
+        _ => return None,
+    };
+    let object = object.to_owned();
+    let size_bytes = if size == "-" { 0 } else { size.parse().ok()? };
+    let path = TreePath::new(&line[tab + 1..]);
+    Some(path.map(|path| Listed {
+        kind,
+        object,
+        size_bytes,
+        path,
+    }))
+}
+
+// === impl Listing ===
+
+impl Listing {
+    fn open(mut command: Command) -> Result<Self, GitError> {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(GitError::Start)?;
+        let output = child.stdout.take();
+        let output = output.ok_or_else(|| GitError::Start(io::ErrorKind::BrokenPipe.into()))?;
+        let output = BufReader::new(output);
+        Ok(Self { child, output })
+    }
+
+    /// The next line; a part of one that is too long, which then makes no sense.
+    fn next(&mut self) -> Option<io::Result<Vec<u8>>> {
+        let mut line = Vec::new();
+        let mut output = (&mut self.output).take(LISTED_BYTES as u64);
+        match output.read_until(0, &mut line) {
+            Ok(0) => None,
+            Ok(_) => {
+                line.pop_if(|last| *last == 0);
+                Some(Ok(line))
+            }
+            Err(error) => Some(Err(error)),
+        }
+    }
+
+    /// All was read: how did it end?
+    fn end(mut self, mirror: &Mirror) -> Result<(), GitError> {
+        let mut said = Vec::new();
+        if let Some(stderr) = self.child.stderr.take() {
+            let mut stderr = stderr.take(PROGRAM_MESSAGE_BYTES as u64);
+            stderr.read_to_end(&mut said).map_err(GitError::Start)?;
+        }
+        let status = self.child.wait().map_err(GitError::Start)?;
+        match status.success() {
+            true => Ok(()),
+            false => Err(GitError::Failed {
+                verb: "ls-tree",
+                remote: mirror.shown(),
+                status,
+                message: message(&said, &mirror.shown()),
+            }),
+        }
+    }
+}
+
+impl Drop for Listing {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+// === impl Objects ===
+
+impl Objects {
+    /// Begins to read these, in this order.
+    fn open(git: &Git, mirror: &Mirror, files: &[Listed]) -> Result<Self, GitError> {
+        let mut command: Command = git.command(Some(mirror.directory())).into_std();
+        command
+            .args(["cat-file", "--batch", "--buffer"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut child = command.spawn().map_err(GitError::Start)?;
+        let wanted: Vec<u8> = files
+            .iter()
+            .flat_map(|file| [file.object.as_bytes(), b"\n"].concat())
+            .collect();
+        let (input, output) = (child.stdin.take(), child.stdout.take());
+        // It answers while it is still being asked, so asking needs a thread of its own; which ends
+        // when all is asked, or when git does.
+        std::thread::spawn(move || ask(input, &wanted));
+        let output = BufReader::new(output.ok_or_else(|| unexpected(mirror, "cat-file"))?);
+        Ok(Self { child, output })
+    }
+
+    /// The next one.
+    fn next(&mut self, file: &Listed) -> Option<Vec<u8>> {
+        let mut header = String::new();
+        self.output.read_line(&mut header).ok()?;
+        let mut words = header.split_ascii_whitespace();
+        let (object, kind, size) = (words.next()?, words.next()?, words.next()?);
+        if object != file.object || kind != "blob" {
+            return None;
+        }
+        let size: u64 = size.parse().ok().filter(|size| *size <= FILE_BYTES)?;
+        let mut bytes = Vec::with_capacity(usize::try_from(size).ok()?);
+        let read = (&mut self.output).take(size).read_to_end(&mut bytes).ok()?;
+        let mut end = [0];
+        self.output.read_exact(&mut end).ok()?;
+        (read as u64 == size).then_some(bytes)
+    }
+
+    fn end(mut self) {
+        // All that was asked for was read; how it ends does not matter.
+        let _ = self.child.wait();
+    }
+}
+
+fn ask(input: Option<ChildStdin>, wanted: &[u8]) {
+    if let Some(mut input) = input {
+        // If git ends before, reading its answers fails.
+        let _ = input.write_all(wanted);
+    }
+}
+
+impl Drop for Objects {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,164 @@
+//! Copies of repositories that nobody needs any more: [`Mirrors::forget_unused`].
+//!
+//! Beside each copy stands `<name>.used`: its date is when the copy was used, its text what it is of. The rules
+//! that must hold: a copy goes only long after its last use; it loses its name first, so that nobody finds a
+//! part of it; and not while somebody writes to it.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::copy::{Mirror, directory_name};
+use super::mirror::Mirrors;
+use crate::defaults::{KEEP_MIRRORS, MIRROR_NOTED};
+use crate::remote_address::without_credentials;
+use code_store::content::{ContentError, failed};
+
+/// When it was noted last that a copy is used, in seconds since 1970; 0: not by this process.
+#[derive(Debug, Default)]
+pub(super) struct LastUse(AtomicU64);
+
+/// What `st_blocks` counts in.
+const BLOCK_BYTES: u64 = 512;
+
+// === impl Mirror ===
+
+impl Mirror {
+    /// Notes that it is used, if that was not noted lately. Should it fail, it is only removed earlier.
+    pub(super) fn note_use(&self) {
+        let now = SystemTime::now();
+        let seconds = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let noted = self.used.0.load(Ordering::Relaxed);
+        if seconds.saturating_sub(noted) < MIRROR_NOTED.as_secs() || !self.directory().is_dir() {
+            return;
+        }
+        self.used.0.store(seconds, Ordering::Relaxed);
+        let path = self.directory().with_extension("used");
+        if since(&path).is_none_or(|age| age >= MIRROR_NOTED)
+            && let Err(error) = fs::write(&path, self.shown())
+        {
+            tracing::debug!(path = %path.display(), %error, "cannot note that it is used");
+        }
+    }
+}
+
+// === impl Mirrors ===
+
+impl Mirrors {
+    /// Removes copies that nobody used for [`KEEP_MIRRORS`], but for those of these addresses; gives how many
+    /// went. What lives of one in memory finds it gone, and makes it anew.
+    pub fn forget_unused(&self, needed: &HashSet<String>) -> Result<usize, ContentError> {
+        let names: HashSet<String> = needed.iter().map(|it| directory_name(it)).collect();
+        let mut gone = 0;
+        for path in entries(self.directory())? {
+            match path.extension().and_then(|it| it.to_str()) {
+                // Of a collection that was killed.
+                Some("retired") => remove(&path)?,
+                Some("git") => {
+                    let name = path.file_name().and_then(|it| it.to_str());
+                    if name.is_some_and(|name| !names.contains(name)) && is_unused(&path, needed)? {
+                        gone += usize::from(self.retire(&path)?);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(gone)
+    }
+
+    /// `false`: somebody writes to it.
+    fn retire(&self, path: &Path) -> Result<bool, ContentError> {
+        let retired = path.with_extension("retired");
+        {
+            // Nobody gets it meanwhile.
+            let mirrors = self.all();
+            let known = mirrors.values().find(|it| it.directory() == path);
+            let locked = known.map(|mirror| mirror.try_lock());
+            if let Some(locked) = locked {
+                let Some(mut refs) = locked else {
+                    return Ok(false);
+                };
+                *refs = None;
+            }
+            remove(&path.with_extension("trees"))?;
+            remove(&path.with_extension("refs"))?;
+            fs::rename(path, &retired).map_err(failed("remove", path))?;
+        }
+        remove(&path.with_extension("used"))?;
+        remove(&retired)?;
+        tracing::info!(path = %path.display(), "a copy of a repository that nobody uses is removed");
+        Ok(true)
+    }
+
+    /// What all copies take.
+    pub fn bytes(&self) -> Result<u64, ContentError> {
+        let (mut bytes, mut left) = (0, vec![self.directory().to_owned()]);
+        while let Some(directory) = left.pop() {
+            for path in entries(&directory)? {
+                // Git may remove a file meanwhile.
+                let Ok(metadata) = fs::symlink_metadata(&path) else {
+                    continue;
+                };
+                bytes += metadata.blocks() * BLOCK_BYTES;
+                if metadata.is_dir() {
+                    left.push(path);
+                }
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+/// Whether nothing names it, and nobody used it for long. Of one of which nothing is known, the time begins now.
+fn is_unused(path: &Path, needed: &HashSet<String>) -> Result<bool, ContentError> {
+    let note = path.with_extension("used");
+    let Some(age) = since(&note) else {
+        fs::write(&note, "").map_err(failed("write to", &note))?;
+        return Ok(false);
+    };
+    let of = fs::read_to_string(&note).unwrap_or_default();
+    // Its address may have credentials, and then only the note tells what it is of.
+    let is_needed = needed
+        .iter()
+        .any(|remote| without_credentials(remote) == of);
+    Ok(age > KEEP_MIRRORS && !is_needed)
+}
+
+/// How long ago a file was written; `None`: it is not there.
+fn since(path: &Path) -> Option<Duration> {
+    let written = fs::metadata(path).ok()?.modified().ok()?;
+    // One that lies ahead is now.
+    Some(
+        SystemTime::now()
+            .duration_since(written)
+            .unwrap_or_default(),
+    )
+}
+
+fn entries(directory: &Path) -> Result<Vec<PathBuf>, ContentError> {
+    let read = match fs::read_dir(directory) {
+        Ok(read) => read,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed("read", directory)(error)),
+    };
+    let paths = read.map(|entry| entry.map(|entry| entry.path()));
+    paths
+        .collect::<io::Result<_>>()
+        .map_err(failed("read", directory))
+}
+
+fn remove(path: &Path) -> Result<(), ContentError> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) => Err(error),
+    };
+    match removed {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed("remove", path)(error)),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,270 @@
+//! Requests to a Forge and to where archives are: [`Http`].
+//!
+//! The rules that must hold: an answer is bounded in size and time; what may go away (429, 5xx, a broken
+//! connection) is asked again a few times; a token goes to the host that it is for and to no other.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER};
+use reqwest::{Client, ClientBuilder, NoProxy, Proxy, Response, StatusCode, Url};
+use rustls_platform_verifier::BuilderVerifierExt as _;
+use secrecy::{ExposeSecret as _, SecretString};
+use tokio::sync::{OnceCell, Semaphore};
+
+use crate::defaults::{
+    HTTP_ATTEMPTS, HTTP_BACKOFF, HTTP_CONNECT_TIMEOUT, HTTP_FETCHES, HTTP_READ_TIMEOUT,
+    HTTP_RETRY_AFTER, HTTP_TIMEOUT,
+};
+use crate::remote_address::without_credentials;
+
+/// A client, made when it is first needed: its trusted roots take a while to read.
+#[derive(Debug)]
+pub(crate) struct Http {
+    client: OnceCell<Client>,
+    proxy: Option<String>,
+    places: Semaphore,
+}
+
+/// What is asked for.
+#[derive(Debug, Clone)]
+pub struct Wish<'a> {
+    pub url: &'a Url,
+    pub token: Option<&'a SecretString>,
+    pub most_bytes: u64,
+}
+
+/// Why something cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub enum HttpError {
+    /// The client cannot be made.
+    #[error("no HTTP client can be made: {0}")]
+    Client(String),
+    /// The server refused.
+    #[error("{url} answered {status}{said}")]
+    Status {
+        /// Where.
+        url: String,
+        /// How.
+        status: StatusCode,
+        /// Why, if it said so.
+        said: String,
+    },
+    /// There was no answer, or no whole one.
+    #[error("{url} cannot be read: {why}")]
+    Unreachable {
+        /// Where.
+        url: String,
+        /// The causes.
+        why: String,
+    },
+    /// Too long an answer.
+    #[error("{url} has more than {most_bytes} bytes")]
+    TooLarge {
+        /// Where.
+        url: String,
+        /// The limit.
+        most_bytes: u64,
+    },
+    /// The disk.
+    #[error("what {url} answers cannot be written")]
+    Write {
+        /// Where.
+        url: String,
+        /// Why.
+        source: std::io::Error,
+    },
+}
+
+/// What of an answer that is an error may be read.
+const SAID_BYTES: usize = 4_096;
+/// And shown.
+const SAID_CHARS: usize = 200;
+
+// === impl Http ===
+
+impl Http {
+    /// `proxy`: `http://proxy:3128`, or nothing for none; `None`: as the environment says.
+    pub(crate) fn new(proxy: Option<String>) -> Self {
+        Self {
+            client: OnceCell::new(),
+            proxy,
+            places: Semaphore::new(HTTP_FETCHES),
+        }
+    }
+
+    /// An answer, from its begin until it is whole.
+    pub(crate) async fn get(
+        &self,
+        wish: Wish<'_>,
+        sink: &mut (impl Sink + Send),
+    ) -> Result<(), HttpError> {
+        // It is never closed.
+        let _place = self.places.acquire().await.ok();
+        let mut backoff = HTTP_BACKOFF;
+        let mut attempt = 1;
+        loop {
+            let (error, wait) = match self.once(&wish, sink).await {
+                Ok(()) => return Ok(()),
+                Err((error, Again::Never)) => return Err(error),
+                Err((error, Again::Later(wait))) => (error, wait),
+            };
+            if attempt == HTTP_ATTEMPTS {
+                return Err(error);
+            }
+            attempt += 1;
+            let wait = wait.unwrap_or(backoff).min(HTTP_RETRY_AFTER);
+            tracing::info!(%error, ?wait, "it is asked once more");
+            tokio::time::sleep(wait).await;
+            backoff *= 2;
+        }
+    }
+
+    async fn client(&self) -> Result<&Client, HttpError> {
+        let made = self
+            .client
+            .get_or_try_init(|| async { client(self.proxy.as_deref()) });
+        made.await.map_err(HttpError::Client)
+    }
+
+    async fn once(
+        &self,
+        wish: &Wish<'_>,
+        sink: &mut (impl Sink + Send),
+    ) -> Result<(), (HttpError, Again)> {
+        let never = |error| (error, Again::Never);
+        let url = without_credentials(wish.url.as_str());
+        let mut request = self.client().await.map_err(never)?.get(wish.url.clone());
+        if let Some(token) = wish.token {
+            let value = HeaderValue::from_str(token.expose_secret());
+            let mut value =
+                value.map_err(|_| never(HttpError::Client("the token is no header".to_owned())))?;
+            value.set_sensitive(true);
+            request = request.header(AUTHORIZATION, value);
+        }
+        let broken = |error: reqwest::Error| {
+            let why = error_causes::chain(&error.without_url());
+            let url = url.clone();
+            (HttpError::Unreachable { url, why }, Again::Later(None))
+        };
+        let mut answer = request.send().await.map_err(broken)?;
+        if !answer.status().is_success() {
+            return Err(refused(url, answer).await);
+        }
+        let written = |source| {
+            let url = url.clone();
+            (HttpError::Write { url, source }, Again::Never)
+        };
+        sink.restart().map_err(written)?;
+        let mut left = wish.most_bytes;
+        while let Some(chunk) = answer.chunk().await.map_err(broken)? {
+            left = left.checked_sub(chunk.len() as u64).ok_or_else(|| {
+                never(HttpError::TooLarge {
+                    url: url.clone(),
+                    most_bytes: wish.most_bytes,
+                })
+            })?;
+            sink.add(&chunk).map_err(written)?;
+        }
+        Ok(())
+    }
+}
+
+/// Whether it is worth to ask again, and when.
+enum Again {
+    Never,
+    Later(Option<Duration>),
+}
+
+/// Where an answer goes. It may come again from its begin.
+pub(crate) trait Sink {
+    /// Forgets what came before.
+    fn restart(&mut self) -> io::Result<()>;
+    /// Takes what comes next.
+    fn add(&mut self, bytes: &[u8]) -> io::Result<()>;
+}
+
+impl Sink for Vec<u8> {
+    fn restart(&mut self) -> io::Result<()> {
+        self.clear();
+        Ok(())
+    }
+
+    fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.extend_from_slice(bytes);
+        Ok(())
+    }
+}
+
+async fn refused(url: String, mut answer: Response) -> (HttpError, Again) {
+    let status = answer.status();
+    let is_passing = status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error();
+    let after = answer.headers().get(RETRY_AFTER);
+    let after = after.and_then(|after| after.to_str().ok()?.parse().ok());
+    let again = match is_passing {
+        true => Again::Later(after.map(Duration::from_secs)),
+        false => Again::Never,
+    };
+    let mut body = Vec::new();
+    while let Ok(Some(chunk)) = answer.chunk().await {
+        body.extend_from_slice(&chunk);
+        if body.len() > SAID_BYTES {
+            break;
+        }
+    }
+    let said = said(&body);
+    (HttpError::Status { url, status, said }, again)
+}
+
+/// `message` and `errors` of an answer of a Forge or of GitHub, in a line.
+pub(crate) fn said(body: &[u8]) -> String {
+    let Ok(body) = serde_json::from_slice::<serde_json::Value>(body) else {
+        return String::new();
+    };
+    let errors = body["errors"].as_array().into_iter().flatten();
+    let texts = std::iter::once(&body["message"]).chain(errors);
+    let texts: Vec<&str> = texts.filter_map(|text| text.as_str()).collect();
+    let text: String = texts.join("; ").chars().take(SAID_CHARS).collect();
+    match text.is_empty() {
+        true => text,
+        false => format!(": {text}"),
+    }
+}
+
+/// A client that trusts the authorities of the machine.
+pub fn builder() -> Result<ClientBuilder, String> {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let tls = rustls::ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .and_then(|builder| builder.with_platform_verifier());
+    let tls = tls.map_err(|error| error.to_string())?;
+    Ok(Client::builder()
+        .tls_backend_preconfigured(tls.with_no_client_auth())
+        .connect_timeout(HTTP_CONNECT_TIMEOUT)
+        .user_agent(concat!("tutti/", env!("CARGO_PKG_VERSION"))))
+}
+
+fn client(proxy: Option<&str>) -> Result<Client, String> {
+    let builder = builder()?
+        .read_timeout(HTTP_READ_TIMEOUT)
+        .timeout(HTTP_TIMEOUT);
+    let client = through(builder, proxy)?.build();
+    client.map_err(|error| error_causes::chain(&error))
+}
+
+/// Through this proxy, or nothing for none; `None`: as the environment says.
+pub(crate) fn through(
+    builder: ClientBuilder,
+    proxy: Option<&str>,
+) -> Result<ClientBuilder, String> {
+    let Some(proxy) = proxy else {
+        return Ok(builder);
+    };
+    if proxy.is_empty() {
+        return Ok(builder.no_proxy());
+    }
+    let proxy =
+        Proxy::all(proxy).map_err(|_| format!("{:?} is no proxy", without_credentials(proxy)))?;
+    Ok(builder.proxy(proxy.no_proxy(NoProxy::from_env())))
+}

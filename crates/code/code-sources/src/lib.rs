@@ -1,0 +1,20 @@
+//! Sources of code: control repositories in git and Subversion, modules in archives and on a Forge, lists of
+//! environments; and what a Puppetfile resolves to.
+//!
+//! Main types: [`source::Source`], a control repository or a list of environments; [`resolve::Round`], one look at
+//! all sources, which resolves Puppetfiles to [locks](code_store::lock::Lock); [`source_trees::Trees`], which fetches
+//! the trees of a lock into the code store.
+//!
+//! Invariant: no code of a repository or archive runs here, and a credential goes only to the server that it is for.
+
+pub mod archive;
+pub mod defaults;
+pub mod git;
+pub mod http;
+pub mod manifest_syntax;
+pub mod program;
+pub mod remote_address;
+pub mod resolve;
+pub mod source;
+pub mod source_trees;
+pub mod svn;

@@ -1,0 +1,110 @@
+//! What is looked at before a tree may be used: [`verify`].
+//!
+//! The rule that must hold: what Puppet's parser would refuse is refused here, before it is live.
+
+use std::fmt;
+use std::sync::Arc;
+
+use syntax::{Options, Source};
+
+use code_store::content::{Content, ContentError, Entry, Manifest, TreePath};
+
+/// Manifests that do not parse, the first of each with its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unparsed {
+    found: Vec<String>,
+}
+
+/// Directories of manifests, of a module and of an environment.
+const DIRECTORIES: &[&str] = &["manifests", "functions", "types", "plans"];
+
+/// How many are told of.
+const TOLD: usize = 10;
+
+/// Parses every manifest of a module, or of a control repository.
+pub(crate) fn verify(
+    content: &Content,
+    manifest: &Manifest,
+) -> Result<Option<Unparsed>, ContentError> {
+    mistakes(content, manifest, is_manifest)
+}
+
+/// Parses every manifest of an environment with its modules, which are two directories down.
+pub fn verify_environment(
+    content: &Content,
+    manifest: &Manifest,
+) -> Result<Option<Unparsed>, ContentError> {
+    mistakes(content, manifest, |path| {
+        let parts = path.as_bytes().splitn(3, |b| *b == b'/');
+        let within = parts.last().and_then(|rest| TreePath::new(rest).ok());
+        is_manifest(path) || within.is_some_and(|within| is_manifest(&within))
+    })
+}
+
+fn mistakes(
+    content: &Content,
+    manifest: &Manifest,
+    is_wanted: impl Fn(&TreePath) -> bool,
+) -> Result<Option<Unparsed>, ContentError> {
+    let mut found = Vec::new();
+    for (path, entry) in manifest.entries() {
+        let Entry::File {
+            sha256, executable, ..
+        } = entry
+        else {
+            continue;
+        };
+        if !is_wanted(path) {
+            continue;
+        }
+        let bytes = content.read(*sha256, *executable)?;
+        if let Some(mistake) = mistake(path, &bytes) {
+            found.push(mistake);
+        }
+    }
+    Ok((!found.is_empty()).then_some(Unparsed { found }))
+}
+
+fn is_manifest(path: &TreePath) -> bool {
+    let bytes = path.as_bytes();
+    bytes.ends_with(b".pp")
+        && DIRECTORIES
+            .iter()
+            .any(|directory| path.is_below(directory.as_bytes()))
+}
+
+/// Of a module, of an environment, or of a module in an environment.
+fn is_plan(path: &TreePath) -> bool {
+    let mut parts = path.as_bytes().split(|b| *b == b'/');
+    path.is_below(b"plans") || parts.nth(2) == Some(b"plans")
+}
+
+fn mistake(path: &TreePath, bytes: &[u8]) -> Option<String> {
+    let (source, wrong) = Source::decode(Some(&path.to_string()), bytes);
+    let source = Arc::new(source);
+    let options = Options {
+        tasks: is_plan(path),
+        ..Options::default()
+    };
+    let parsed = syntax::parse(&source, options);
+    let mut mistakes = wrong.iter().chain(&parsed.diagnostics);
+    let first = mistakes.find(|one| one.is_error())?;
+    let at = source.position(first.span.start);
+    Some(format!(
+        "{path}:{}:{}: {}",
+        at.line, at.column, first.message
+    ))
+}
+
+impl fmt::Display for Unparsed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, one) in self.found.iter().take(TOLD).enumerate() {
+            let separator = if index == 0 { "" } else { "; " };
+            write!(f, "{separator}{one}")?;
+        }
+        match self.found.len().saturating_sub(TOLD) {
+            0 => Ok(()),
+            more => write!(f, "; and {more} more"),
+        }
+    }
+}

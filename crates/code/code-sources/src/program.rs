@@ -1,0 +1,196 @@
+//! Running a program with bounds: [`run`].
+//!
+//! The rule that must hold: what it prints and how long it takes is bounded, and whatever it started itself
+//! (ssh, a helper of git, a script's children) ends with it.
+
+use std::io;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal};
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::process::{Child, Command};
+
+use crate::defaults::{GIT_MESSAGE_BYTES, PROGRAM_MESSAGE_BYTES};
+
+/// How a program ended.
+#[derive(Debug)]
+pub struct Ran {
+    pub status: ExitStatus,
+    /// What it printed.
+    pub stdout: Vec<u8>,
+    /// The begin of what it said.
+    pub stderr: Vec<u8>,
+}
+
+/// Why a program did not come to its end.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// It could not be started, or its pipes broke.
+    #[error("it cannot be run")]
+    Start(#[source] io::Error),
+    /// It was ended.
+    #[error("it took more than {} s and was ended", .0.as_secs())]
+    TimedOut(Duration),
+    /// It was ended.
+    #[error("it printed more than {0} bytes and was ended")]
+    TooMuch(usize),
+}
+
+/// A process group, which is ended as a whole unless its first process was waited for.
+struct Group {
+    child: Child,
+    leader: Option<Pid>,
+}
+
+/// Runs it to its end. `most` is how many bytes it may print. Dropped, it ends the program.
+pub async fn run(mut command: Command, limit: Duration, most: usize) -> Result<Ran, RunError> {
+    command
+        .process_group(0)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true);
+    let mut group = Group::new(command.spawn().map_err(RunError::Start)?);
+    let ended = tokio::time::timeout(limit, group.read(most)).await;
+    let ended = ended.unwrap_or(Err(RunError::TimedOut(limit)));
+    if ended.is_err() {
+        group.end().await;
+    }
+    ended
+}
+
+// === impl Group ===
+
+impl Group {
+    fn new(child: Child) -> Self {
+        let leader = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        Self { child, leader }
+    }
+
+    async fn read(&mut self, most: usize) -> Result<Ran, RunError> {
+        let (stdout, stderr) = (self.child.stdout.take(), self.child.stderr.take());
+        let (stdout, stderr) = tokio::try_join!(all(stdout, most), begin(stderr))?;
+        let status = self.child.wait().await.map_err(RunError::Start)?;
+        // Its number may be another's from now on.
+        self.leader = None;
+        Ok(Ran {
+            status,
+            stdout,
+            stderr,
+        })
+    }
+
+    async fn end(&mut self) {
+        self.kill();
+        // It was killed: this cannot take long, and whatever it says does not matter.
+        let _ = self.child.wait().await;
+        self.leader = None;
+    }
+
+    fn kill(&self) {
+        if let Some(leader) = self.leader {
+            // That nobody is left in it is what is wanted.
+            let _ = rustix::process::kill_process_group(leader, Signal::KILL);
+        }
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+async fn all(pipe: Option<impl AsyncRead + Unpin>, most: usize) -> Result<Vec<u8>, RunError> {
+    let Some(pipe) = pipe else {
+        return Ok(Vec::new());
+    };
+    let mut bytes = Vec::new();
+    let mut pipe = pipe.take(most as u64 + 1);
+    pipe.read_to_end(&mut bytes)
+        .await
+        .map_err(RunError::Start)?;
+    match bytes.len() > most {
+        true => Err(RunError::TooMuch(most)),
+        false => Ok(bytes),
+    }
+}
+
+/// Reads on behind what is kept, since a full pipe would stop the program.
+async fn begin(pipe: Option<impl AsyncRead + Unpin>) -> Result<Vec<u8>, RunError> {
+    let Some(mut pipe) = pipe else {
+        return Ok(Vec::new());
+    };
+    let mut bytes = Vec::new();
+    let mut first = (&mut pipe).take(PROGRAM_MESSAGE_BYTES as u64);
+    first
+        .read_to_end(&mut bytes)
+        .await
+        .map_err(RunError::Start)?;
+    let rest = tokio::io::copy(&mut pipe, &mut tokio::io::sink()).await;
+    rest.map_err(RunError::Start)?;
+    Ok(bytes)
+}
+
+/// The message of a program, in one line of at most [`GIT_MESSAGE_BYTES`].
+pub fn one_line(message: &[u8]) -> String {
+    let text = String::from_utf8_lossy(message);
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|it| !it.is_empty())
+        .collect();
+    let mut text = lines.join("; ");
+    text.truncate(text.floor_char_boundary(GIT_MESSAGE_BYTES));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]).stdin(Stdio::null());
+        command
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[tokio::test]
+    async fn what_it_prints_and_says() {
+        let ran = run(shell("echo out; echo err >&2; exit 3"), LONG, 100).await;
+        let ran = ran.unwrap();
+        assert_eq!(
+            (ran.stdout, ran.stderr),
+            (b"out\n".to_vec(), b"err\n".to_vec())
+        );
+        assert_eq!(ran.status.code(), Some(3));
+        let chatty = "yes no | head -c 1000000 >&2; echo done";
+        let ran = run(shell(chatty), LONG, 100).await.unwrap();
+        assert_eq!(ran.stdout, b"done\n");
+        assert_eq!(ran.stderr.len(), PROGRAM_MESSAGE_BYTES);
+    }
+
+    #[tokio::test]
+    async fn a_program_without_end_is_ended() {
+        let error = run(shell("yes"), LONG, 1_000).await.unwrap_err();
+        assert!(matches!(error, RunError::TooMuch(1_000)), "{error}");
+    }
+
+    #[tokio::test]
+    async fn what_it_started_ends_with_it() {
+        // The pipe is open as long as one of them lives.
+        let (mut reader, writer) = io::pipe().unwrap();
+        let mut command = shell("sleep 1000 <&0 & wait");
+        command.stdin(Stdio::from(writer));
+        let error = run(command, Duration::from_millis(300), 100).await;
+        let error = error.unwrap_err();
+        assert!(matches!(error, RunError::TimedOut(_)), "{error}");
+        let closed = tokio::task::spawn_blocking(move || reader.read(&mut [0]));
+        let closed = tokio::time::timeout(LONG, closed).await.unwrap();
+        assert_eq!(closed.unwrap().unwrap(), 0);
+    }
+}

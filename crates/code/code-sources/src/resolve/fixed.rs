@@ -1,0 +1,90 @@
+//! An environment's own files, looked up: [`Fixed`].
+
+use crate::git::Commit;
+use crate::source::{Base, Found};
+use crate::svn::Address;
+use code_store::lock::{Control, ControlKind};
+
+/// What an environment's own files are, and will be whenever it is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fixed {
+    /// A commit.
+    Git {
+        /// The repository's address.
+        remote: String,
+        commit: Commit,
+    },
+    /// A revision.
+    Svn { address: Address, revision: u64 },
+    /// An archive with this checksum.
+    Tarball { location: String, sha256: String },
+    /// It has none.
+    Plain,
+}
+
+// === impl Fixed ===
+
+impl Fixed {
+    /// What names it among all that there are.
+    pub fn id(&self) -> String {
+        match self {
+            Self::Git { commit, .. } => commit.to_string(),
+            Self::Svn { address, revision } => format!("svn {} {revision}", address.shown()),
+            Self::Tarball { sha256, .. } => format!("tarball {sha256}"),
+            Self::Plain => String::new(),
+        }
+    }
+
+    /// What it was in a version; `None`: a lock that somebody damaged.
+    pub fn of(found: &Found, control: &Control) -> Option<Self> {
+        match &found.base {
+            Base::Commit(commit) => Some(Self::Git {
+                remote: found.source.remote.clone(),
+                commit: commit.clone(),
+            }),
+            Base::Git { remote, .. } => Some(Self::Git {
+                remote: remote.clone(),
+                commit: control.commit.parse().ok()?,
+            }),
+            Base::Svn { address, .. } => Some(Self::Svn {
+                address: address.clone(),
+                revision: control.commit.parse().ok()?,
+            }),
+            Base::Tarball { location, .. } => Some(Self::Tarball {
+                location: location.clone(),
+                sha256: control.commit.clone(),
+            }),
+            Base::Plain => Some(Self::Plain),
+        }
+    }
+
+    pub fn control(&self, found: &Found) -> Control {
+        match self {
+            Self::Git { remote, commit } => Control {
+                kind: ControlKind::Git,
+                remote: crate::remote_address::without_credentials(remote),
+                branch: match &found.base {
+                    Base::Git { wanted, .. } => wanted.name().to_owned(),
+                    _ => found.branch.clone(),
+                },
+                commit: commit.to_string(),
+            },
+            Self::Svn { address, revision } => Control {
+                kind: ControlKind::Svn,
+                remote: address.shown(),
+                branch: found.branch.clone(),
+                commit: revision.to_string(),
+            },
+            Self::Tarball { location, sha256 } => Control {
+                kind: ControlKind::Tarball,
+                remote: crate::remote_address::without_credentials(location),
+                branch: String::new(),
+                commit: sha256.clone(),
+            },
+            Self::Plain => Control {
+                kind: ControlKind::Plain,
+                ..Control::default()
+            },
+        }
+    }
+}

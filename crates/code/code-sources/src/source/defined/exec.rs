@@ -1,0 +1,28 @@
+//! What a program prints: [`run`].
+//!
+//! The rule that must hold: what a program printed counts only if it says itself that all went well.
+
+use std::process::Stdio;
+
+use tokio::process::Command;
+
+use super::{DefinedError, Document};
+use crate::defaults::{SOURCE_BYTES, SOURCE_TIMEOUT};
+use crate::program::{self, one_line};
+
+/// Runs the program, without a shell and without arguments, as r10k does it.
+pub(crate) async fn run(command: &str, source: &str) -> Result<Document, DefinedError> {
+    let place = format!("what {command} printed for the source {source}");
+    let failed = |why: String| DefinedError::Document {
+        place: format!("the command {command} of the source {source}"),
+        why: format!("does not say which environments there are: {why}"),
+    };
+    let mut program = Command::new(command);
+    program.stdin(Stdio::null());
+    let ran = program::run(program, SOURCE_TIMEOUT, SOURCE_BYTES).await;
+    let ran = ran.map_err(|error| failed(error.to_string()))?;
+    match ran.status.success() {
+        true => Document::new(place, ran.stdout),
+        false => Err(failed(format!("{}: {}", ran.status, one_line(&ran.stderr)))),
+    }
+}

@@ -1,0 +1,63 @@
+//! `strip_component`: what is taken off branches' names. Main type: [`Strip`].
+
+use std::borrow::Cow;
+
+use ruby_regex::{Regex, RegexError, SearchError};
+
+/// What goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Strip {
+    /// What names begin with.
+    Begin(String),
+    /// Whatever matches, wherever it stands.
+    Matches(Regex),
+}
+
+// === impl Strip ===
+
+impl Strip {
+    /// As r10k writes it: between slashes it is a regular expression of Ruby.
+    ///
+    /// # Errors
+    /// If Ruby would not take it.
+    pub fn parse(text: &str) -> Result<Self, RegexError> {
+        let inner = text.strip_prefix('/').and_then(|it| it.strip_suffix('/'));
+        match inner {
+            Some(inner) => Regex::new(inner).map(Self::Matches),
+            None => Ok(Self::Begin(text.to_owned())),
+        }
+    }
+
+    /// What is left of a name.
+    pub fn of<'n>(&self, name: &'n str) -> Result<Cow<'n, str>, SearchError> {
+        match self {
+            Self::Begin(begin) => Ok(name.strip_prefix(begin.as_str()).unwrap_or(name).into()),
+            Self::Matches(regex) => regex.replace(name, "", true).map(Cow::Owned),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn between_slashes_it_is_a_regular_expression() {
+        let left =
+            |strip: &str, name: &str| Strip::parse(strip).unwrap().of(name).unwrap().into_owned();
+        assert_eq!(left("env/", "env/a"), "a");
+        assert_eq!(left("env/", "a/env/b"), "a/env/b");
+        assert_eq!(left("/^env_/", "env_a_env_b"), "a_env_b");
+        assert_eq!(left("/env_/", "env_a_env_b"), "a_b");
+        assert_eq!(left(r"/(?<=a)\d+/", "a17b2"), "ab2");
+        assert_eq!(left("/", "/a"), "a");
+        assert!(Strip::parse("/(/").is_err());
+    }
+
+    #[test]
+    fn what_takes_too_long_is_no_name() {
+        let strip = Strip::parse("/(?:(?:a|a?)+)+$/").unwrap();
+        let name = format!("{}b", "a".repeat(200));
+        assert!(strip.of(&name).is_err());
+    }
+}

@@ -1,0 +1,121 @@
+//! What may be asked of Subversion: [`checked`] addresses and [`wanted`] revisions.
+//!
+//! The rule that must hold: no text of a Puppetfile becomes an option, or a program to run.
+
+use super::SvnError;
+use crate::remote_address::without_credentials;
+
+/// Which revision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// This one. It never changes.
+    Number(u64),
+    /// `HEAD`, or a date in braces: must be asked.
+    Asked(String),
+}
+
+/// `svn+` and any other word would run a program of the user's settings.
+const SCHEMES: &[&str] = &["file", "http", "https", "svn", "svn+ssh"];
+
+/// An address as `svn` may have it.
+pub fn checked(url: &str) -> Result<&str, SvnError> {
+    let wrong = || SvnError::Address(without_credentials(url));
+    let (scheme, rest) = url.split_once("://").ok_or_else(wrong)?;
+    let authority = rest.split('/').next().unwrap_or_default();
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    let is_wrong = !SCHEMES.contains(&scheme)
+        || authority.starts_with('-')
+        || host.starts_with('-')
+        || url.chars().any(char::is_control);
+    match is_wrong {
+        true => Err(wrong()),
+        false => Ok(url),
+    }
+}
+
+/// A name as a part of an address.
+pub fn escaped(name: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let bytes = name.bytes();
+    let parts = bytes.map(|byte| match is_plain(byte) {
+        true => char::from(byte).to_string(),
+        false => format!("%{byte:02X}"),
+    });
+    parts.collect()
+}
+
+/// What a Puppetfile asks for.
+pub fn wanted(url: &str, named: Option<&str>) -> Result<Wanted, SvnError> {
+    let Some(named) = named else {
+        return Ok(Wanted::Asked("HEAD".to_owned()));
+    };
+    let number = named.strip_prefix('r').unwrap_or(named);
+    let is_date = named.len() > 2
+        && named.starts_with('{')
+        && named.ends_with('}')
+        && named.chars().all(|c| c.is_ascii_graphic() || c == ' ');
+    match number.parse() {
+        Ok(number) => Ok(Wanted::Number(number)),
+        Err(_) if is_date => Ok(Wanted::Asked(named.to_owned())),
+        Err(_) if named.eq_ignore_ascii_case("HEAD") => Ok(Wanted::Asked("HEAD".to_owned())),
+        Err(_) => Err(SvnError::Revision {
+            url: without_credentials(url),
+            wanted: named.to_owned(),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses() {
+        for good in [
+            "file:///srv/svn/x",
+            "https://example.com/x/trunk",
+            "svn+ssh://me@example.com/x",
+            "svn://example.com:3690/a@b",
+        ] {
+            assert!(checked(good).is_ok(), "{good}");
+        }
+        for bad in [
+            "",
+            "/srv/svn/x",
+            "-x",
+            "svn+sh://example.com/x",
+            "ftp://example.com/x",
+            "svn+ssh://-oProxyCommand=x/y",
+            "svn+ssh://me@-oProxyCommand=x/y",
+            "https://example.com/a\nb",
+            "https://example.com/a\0b",
+        ] {
+            assert!(checked(bad).is_err(), "{bad:?}");
+        }
+        let error = checked("ftp://me:secret@example.com/x").unwrap_err();
+        assert!(!error.to_string().contains("secret"), "{error}");
+    }
+
+    #[test]
+    fn revisions() {
+        let read = |named| wanted("file:///x", named).ok();
+        let asked = |text: &str| Some(Wanted::Asked(text.to_owned()));
+        assert_eq!(read(Some("17")), Some(Wanted::Number(17)));
+        assert_eq!(read(Some("r17")), Some(Wanted::Number(17)));
+        assert_eq!(read(None), asked("HEAD"));
+        assert_eq!(read(Some("head")), asked("HEAD"));
+        assert_eq!(read(Some("{2026-01-01}")), asked("{2026-01-01}"));
+        for bad in [
+            "",
+            "-1",
+            "1:2",
+            "main",
+            "{}",
+            "{\n}",
+            "BASE",
+            "99999999999999999999999",
+        ] {
+            assert_eq!(read(Some(bad)), None, "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! Subversion, through the `svn` program: it has people's credentials, certificates and SSH. Main type: [`Svn`].
+//!
+//! There is no copy of a repository: a revision of a directory is exported, taken into the store and kept there.
+//! The rules that must hold:
+//! - nothing of a repository is ever run, and `svn:externals` are not followed;
+//! - a password is in no command line and in no message.
+
+mod address;
+mod tree;
+
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use secrecy::{ExposeSecret as _, SecretString};
+use tokio::process::Command;
+
+pub use address::{Wanted, checked, escaped, wanted};
+pub(crate) use tree::take_in;
+
+use crate::defaults::{
+    FETCH_TIMEOUT, LIST_TIMEOUT, REFS_BYTES, SVN_LOOK, SVN_PASSWORD_BYTES, WORD_BYTES,
+};
+use crate::git::message;
+use crate::program::{self, RunError};
+use crate::remote_address::without_credentials;
+use code_store::content::{ContentError, IntakeError, TreePathError};
+use code_store::defaults::{TREE_BYTES, TREE_FILES};
+use code_store::hold::Hold;
+
+/// How `svn` is run. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Svn {
+    hold: Hold,
+}
+
+/// Who asks.
+#[derive(Clone, Debug)]
+pub struct Login {
+    /// His name.
+    pub username: String,
+    /// `None`: as the user's own settings of Subversion say.
+    pub password: Option<SecretString>,
+}
+
+/// A directory of a repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// Its URL.
+    pub url: String,
+    /// `None`: as the user's own settings of Subversion say.
+    pub login: Option<Login>,
+}
+
+/// Why `svn` did not do what it should.
+#[derive(Debug, thiserror::Error)]
+pub enum SvnError {
+    /// It could not be started.
+    #[error("cannot run svn; install it (Debian: subversion), or put it into PATH")]
+    Start(#[source] io::Error),
+    /// It said no, took too long, or printed too much.
+    #[error("svn {verb} of {url}: {why}")]
+    Failed {
+        /// What it was to do.
+        verb: &'static str,
+        /// The directory, without credentials.
+        url: String,
+        /// What happened.
+        why: String,
+    },
+    /// An address that is none.
+    #[error("{0:?} is no address of Subversion: file, http, https, svn or svn+ssh")]
+    Address(String),
+    /// A password of nobody.
+    #[error("a password is named for {0}, and no username")]
+    Username(String),
+    /// A password that cannot be handed over.
+    #[error("the password for {0} has more than {SVN_PASSWORD_BYTES} bytes, or a line's end in it")]
+    Password(String),
+    /// A revision that is none.
+    #[error("{wanted:?} is no revision of {url}: a number, HEAD, or a date in braces")]
+    Revision {
+        /// The directory, without credentials.
+        url: String,
+        /// What was asked for.
+        wanted: String,
+    },
+    /// A repository without what a source needs.
+    #[error("{0} has neither trunk nor branches")]
+    NoBranches(String),
+    /// What it has is too much.
+    #[error("{url} has more than {TREE_FILES} files or {TREE_BYTES} bytes")]
+    TooLarge {
+        /// The directory, without credentials.
+        url: String,
+    },
+    /// A path that cannot be.
+    #[error("revision {revision} of {url}: {error}")]
+    Path {
+        /// Which.
+        revision: u64,
+        /// The directory, without credentials.
+        url: String,
+        /// Why.
+        error: TreePathError,
+    },
+    /// What is in it, or where it goes.
+    #[error("revision {revision} of {url}: {error}")]
+    Intake {
+        /// Which.
+        revision: u64,
+        /// The directory, without credentials.
+        url: String,
+        /// Why.
+        error: IntakeError,
+    },
+    /// The store.
+    #[error(transparent)]
+    Content(#[from] ContentError),
+    /// A bug.
+    #[error("something that cannot happen did (a bug; please report it)")]
+    Broken,
+}
+
+/// What is kept of our own environment: where programs and credentials are.
+const KEPT: &[&str] = &["PATH", "HOME", "USER", "SSH_AUTH_SOCK", "TMPDIR"];
+
+// === impl Login ===
+
+impl Login {
+    /// Of what somebody wrote; `None`: he wrote nothing.
+    pub fn of(
+        username: Option<String>,
+        password: Option<String>,
+    ) -> Result<Option<Self>, &'static str> {
+        match (username, password) {
+            (None, None) => Ok(None),
+            (None, Some(_)) => Err("a password needs a username"),
+            (Some(username), password) => Ok(Some(Self {
+                username,
+                password: password.map(SecretString::from),
+            })),
+        }
+    }
+}
+
+impl PartialEq for Login {
+    fn eq(&self, other: &Self) -> bool {
+        let exposed = |login: &Self| {
+            let password = login.password.as_ref();
+            password.map(|it| it.expose_secret().to_owned())
+        };
+        self.username == other.username && exposed(self) == exposed(other)
+    }
+}
+
+impl Eq for Login {}
+
+// === impl Address ===
+
+impl Address {
+    /// Of a module, with the revision that it names.
+    pub fn of(source: &puppetfile::Source) -> Result<(Self, Option<&str>), SvnError> {
+        let puppetfile::Source::Svn {
+            remote,
+            revision,
+            username,
+            password,
+        } = source
+        else {
+            return Err(SvnError::Broken);
+        };
+        let login = Login::of(username.clone(), password.clone());
+        let address = Self {
+            url: remote.clone(),
+            login: login.map_err(|_| SvnError::Username(without_credentials(remote)))?,
+        };
+        Ok((address, revision.as_deref()))
+    }
+
+    /// Without credentials.
+    pub fn shown(&self) -> String {
+        without_credentials(&self.url)
+    }
+
+    /// A directory below it.
+    pub(crate) fn below(&self, path: &str) -> Self {
+        let url = self.url.trim_end_matches('/');
+        Self {
+            url: format!("{url}/{path}"),
+            login: self.login.clone(),
+        }
+    }
+
+    /// For the command line, looked up where it is now, whatever signs are in it.
+    fn pegged(&self) -> Result<String, SvnError> {
+        Ok(format!("{}@", checked(&self.url)?))
+    }
+}
+
+// === impl Svn ===
+
+impl Svn {
+    pub fn new(hold: Hold) -> Self {
+        Self { hold }
+    }
+
+    /// The revision that changed a directory last, seen from the one that is asked for.
+    pub(crate) async fn revision(&self, address: &Address, wanted: &str) -> Result<u64, SvnError> {
+        let pegged = address.pegged()?;
+        let arguments = [
+            "--show-item",
+            "last-changed-revision",
+            "--no-newline",
+            "-r",
+            wanted,
+            "--",
+            &pegged,
+        ];
+        let printed = self.run("info", address, &arguments, LIST_TIMEOUT, WORD_BYTES);
+        let printed = printed.await?;
+        let number = String::from_utf8_lossy(&printed).trim().parse();
+        number.map_err(|_| failed("info", address, "it printed something unexpected"))
+    }
+
+    /// The directories in a directory.
+    pub(crate) async fn directories(&self, address: &Address) -> Result<Vec<String>, SvnError> {
+        let pegged = address.pegged()?;
+        let arguments = ["--", pegged.as_str()];
+        let listed = self.run("list", address, &arguments, LIST_TIMEOUT, REFS_BYTES);
+        let listed = String::from_utf8(listed.await?);
+        let listed = listed.map_err(|_| failed("list", address, "names that are not UTF-8"))?;
+        let names = listed.lines().filter_map(|line| line.strip_suffix('/'));
+        Ok(names.map(str::to_owned).collect())
+    }
+
+    /// Writes the files of a revision into a directory that is made for them.
+    async fn export(&self, address: &Address, revision: u64, to: &Path) -> Result<(), SvnError> {
+        let pegged = address.pegged()?;
+        let to_text = to.to_str().ok_or(SvnError::Broken)?;
+        let revision = revision.to_string();
+        let arguments = [
+            "--quiet",
+            "--ignore-externals",
+            "-r",
+            &revision,
+            "--",
+            &pegged,
+            to_text,
+        ];
+        let exporting = self.run("export", address, &arguments, FETCH_TIMEOUT, WORD_BYTES);
+        tokio::select! {
+            exported = exporting => exported.map(drop),
+            () = too_large(to) => Err(SvnError::TooLarge { url: address.shown() }),
+        }
+    }
+
+    async fn run(
+        &self,
+        verb: &'static str,
+        address: &Address,
+        arguments: &[&str],
+        limit: Duration,
+        most_bytes: usize,
+    ) -> Result<Vec<u8>, SvnError> {
+        let mut command = Command::new("svn");
+        command.env_clear();
+        for name in KEPT {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        command
+            // Names of files are UTF-8 to Subversion; what `$Date$` becomes must not depend on the machine.
+            .env("LC_ALL", "C.UTF-8")
+            .env("TZ", "UTC")
+            .env("SVN_SSH", "ssh -oBatchMode=yes")
+            .arg(verb)
+            .args(["--non-interactive", "--no-auth-cache"]);
+        let password = address.login.as_ref().and_then(|it| it.password.as_ref());
+        if let Some(login) = &address.login {
+            command.arg(format!("--username={}", login.username));
+        }
+        match password {
+            Some(password) => {
+                command.arg("--password-from-stdin");
+                command.stdin(piped(password, address)?);
+            }
+            // If we are killed, it keeps the lock of the directory, and is ended.
+            None => drop(command.stdin(self.hold.stdin().map_err(SvnError::Start)?)),
+        }
+        command.args(arguments);
+        let ran = program::run(command, limit, most_bytes).await;
+        let ran = ran.map_err(|error| match error {
+            RunError::Start(source) => SvnError::Start(source),
+            error => failed(verb, address, &error.to_string()),
+        })?;
+        if ran.status.success() {
+            return Ok(ran.stdout);
+        }
+        let mut said = message(&ran.stderr, &address.url);
+        if let Some(password) = password {
+            said = said.replace(password.expose_secret(), "…");
+        }
+        Err(failed(verb, address, &format!("{}: {said}", ran.status)))
+    }
+}
+
+fn failed(verb: &'static str, address: &Address, why: &str) -> SvnError {
+    SvnError::Failed {
+        verb,
+        url: address.shown(),
+        why: why.to_owned(),
+    }
+}
+
+/// A pipe with the password in it, which has room for it.
+fn piped(password: &SecretString, address: &Address) -> Result<Stdio, SvnError> {
+    let password = password.expose_secret();
+    if password.len() > SVN_PASSWORD_BYTES || password.contains(['\n', '\0']) {
+        return Err(SvnError::Password(address.shown()));
+    }
+    let (reader, mut writer) = io::pipe().map_err(SvnError::Start)?;
+    let written = writer.write_all(format!("{password}\n").as_bytes());
+    written.map_err(SvnError::Start)?;
+    Ok(Stdio::from(reader))
+}
+
+/// Comes back when a directory has more than a tree may have: Subversion itself knows no bounds.
+async fn too_large(directory: &Path) {
+    loop {
+        tokio::time::sleep(SVN_LOOK).await;
+        let directory = directory.to_owned();
+        let looked = tokio::task::spawn_blocking(move || tree::is_too_large(&directory));
+        if looked.await.unwrap_or(false) {
+            return;
+        }
+    }
+}

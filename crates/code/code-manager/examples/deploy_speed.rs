@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
-use code_manager::{Deployer, R10k};
+use code_manager::Deployer;
+use code_settings::R10k;
 use code_store::gc::{Keep, Kept};
 use code_store::version::Signature;
 use environments::EnvironmentName;

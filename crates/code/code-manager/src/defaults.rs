@@ -19,11 +19,6 @@ pub const TYPES_BYTES: usize = 1 << 20;
 /// Puppetfiles remembered, some 50 KB each: 25 MB at the most. Then all are forgotten.
 pub const PUPPETFILES: usize = 512;
 
-/// Environments that are worked on at once: Code Manager's `deploy_pool_size` is 2, since each of its
-/// has a copy of everything; here they share all, and [`FETCHES`] bounds the network.
-/// One that waits for plans or jobs takes a place, too.
-pub const DEPLOYS_AT_ONCE: usize = 16;
-
 /// How long a deployment waits for plans and jobs that want their environment to stay: Code Manager's `timeouts_sync`.
 pub const SWITCH_WAIT: Duration = Duration::from_secs(300);
 
@@ -56,9 +51,6 @@ pub const REASON_BYTES: usize = 1_024;
 
 /// Longest error that is kept of a deployment, in bytes: some hundred modules, each with its line.
 pub const ERROR_BYTES: usize = 32_768;
-
-/// And at the most: GitHub takes none that is good for longer.
-pub const GITHUB_TTL_MAX: Duration = Duration::from_secs(600);
 
 /// How long a puppetserver has to forget an environment, which it only marks, or to say what it compiles.
 pub const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
@@ -94,16 +86,6 @@ pub const TELL_BACKOFF: Duration = Duration::from_millis(500);
 
 /// Branches that one message of a forge tells of: GitHub tells of one, others of up to some ten.
 pub const PUSHED_BRANCHES: usize = 1_000;
-
-/// Bytes of an `r10k.yaml`: 1,000 sources of 500 bytes each, twice.
-pub const R10K_BYTES: u64 = 1 << 20;
-
-/// An `r10k.yaml` that was written within this time may not be whole: an editor that writes in place does so
-/// within milliseconds.
-pub const R10K_SETTLES: Duration = Duration::from_millis(250);
-
-/// How often it is looked at one that changes: with [`R10K_SETTLES`] within 1 s.
-pub const R10K_ATTEMPTS: u32 = 5;
 
 /// Shortest secret of webhooks, in bytes: what GitLab makes has 20.
 pub const SECRET_BYTES: usize = 16;

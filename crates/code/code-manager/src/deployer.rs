@@ -24,8 +24,8 @@ use tokio::sync::OnceCell;
 
 use crate::error::{DeployError, OpenError, SourcesError};
 use crate::file_sync;
-use crate::settings::{R10kFile, Settings};
 use crate::types::generate;
+use code_settings::{R10kFile, Settings};
 use code_sources::archive::Archives;
 use code_sources::git::{Git, Mirrors};
 use code_sources::manifest_syntax::verify_environment;

@@ -13,14 +13,10 @@ pub mod postrun;
 pub mod puppetserver;
 mod sender;
 pub mod service;
-mod settings;
 pub mod statuses;
 mod types;
 
 pub use deployer::{Built, Deployer};
 pub use error::{DeployError, OpenError, SourcesError};
 pub use service::CodeManager;
-pub use settings::{
-    HookAddress, R10k, R10kError, R10kFile, R10kFileError, Settings, UnsupportedSetting,
-};
-pub use types::{GenerateTypes, TypesError};
+pub use types::TypesError;

@@ -11,16 +11,8 @@ use environments::EnvironmentName;
 use tokio::process::Command;
 
 use crate::defaults::{TYPES_BYTES, TYPES_TIMEOUT};
+use code_settings::GenerateTypes;
 use code_sources::program::{self, RunError, one_line};
-
-/// How Puppet is run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GenerateTypes {
-    /// The program.
-    pub puppet: PathBuf,
-    /// Its settings.
-    pub conf: PathBuf,
-}
 
 /// Why there are no types.
 #[derive(Debug, thiserror::Error)]
@@ -41,15 +33,6 @@ pub enum TypesError {
         /// Why.
         source: std::io::Error,
     },
-}
-
-impl Default for GenerateTypes {
-    fn default() -> Self {
-        Self {
-            puppet: "/opt/puppetlabs/bin/puppet".into(),
-            conf: "/etc/puppetlabs/puppet/puppet.conf".into(),
-        }
-    }
 }
 
 /// Makes the types of a version that stands in `root`; what is beside `root` is ours.

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use code_manager::{Deployer, R10k};
+use code_manager::Deployer;
+use code_settings::R10k;
 
 use crate::r10k::{commit, run, tree};
 

@@ -5,7 +5,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use code_manager::{Deployer, R10k};
+use code_manager::Deployer;
+use code_settings::R10k;
 
 /// Where Debian's packages put modules.
 const MODULES: &str = "/usr/share/puppet/modules.available";

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use code_manager::R10k;
+use code_settings::R10k;
 
 /// A setting, a file that has it, and whether it is named as one that nothing is done with.
 const SETTINGS: &[(&str, &str, bool)] = &[

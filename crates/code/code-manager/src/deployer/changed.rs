@@ -6,7 +6,7 @@
 use std::sync::{Arc, Mutex};
 
 use super::{Deployer, Shared};
-use crate::settings::{R10kFile, Settings};
+use code_settings::{R10kFile, Settings};
 use code_sources::archive::Archives;
 use code_sources::git::Git;
 

@@ -85,7 +85,7 @@ pub(crate) fn note(healed: &[String]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Settings;
+    use code_settings::Settings;
     use code_sources::git::Git;
 
     #[test]

@@ -5,9 +5,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::defaults::{R10K_ATTEMPTS, R10K_SETTLES};
 use crate::deployer::Deployer;
-use crate::settings::R10kFileError;
+use code_settings::R10kFileError;
+use code_settings::defaults::{R10K_ATTEMPTS, R10K_SETTLES};
 use code_store::content::ContentHash;
 
 /// The deployer that goes by the settings as they are.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use store::StoreError;
 
 use crate::error::SourcesError;
-use crate::settings::R10kFileError;
+use code_settings::R10kFileError;
 use code_store::content::ContentError;
 
 /// Reason for which a deployment, or another request to the service, was not accepted.

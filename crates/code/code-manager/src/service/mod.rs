@@ -49,7 +49,7 @@ use self::room::Room;
 use crate::defaults::{KEEP_HISTORY, REQUESTS, WORKER_WAIT};
 use crate::deployer::Deployer;
 use crate::file_sync::{Announced, FileSync};
-use crate::settings::R10kFileError;
+use code_settings::R10kFileError;
 use code_store::gc::Collected;
 use code_store::write_probe::WriteObstacle;
 

@@ -26,7 +26,7 @@ use crate::defaults::{ERROR_BYTES, SWITCH_WAIT};
 use crate::deployer::{Built, Deployer};
 use crate::error::{DeployError, SourcesError};
 use crate::file_sync::Announced;
-use crate::settings::R10kFileError;
+use code_settings::R10kFileError;
 use code_sources::resolve::Round;
 use code_sources::source::Found;
 use code_store::code_cache::CompilePause;

@@ -1,6 +1,6 @@
 //! Modules from a Forge.
 
-use code_manager::Settings;
+use code_settings::Settings;
 use code_store::lock::Origin;
 use tar::EntryType;
 

@@ -5,7 +5,8 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use code_manager::{Deployer, Settings};
+use code_manager::Deployer;
+use code_settings::Settings;
 use code_sources::git::Git;
 use code_sources::source::Source;
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use code_manager::Settings;
+use code_settings::Settings;
 use code_sources::source::{Environments, Source, SourceKind, Strip};
 use code_store::lock::ControlKind;
 

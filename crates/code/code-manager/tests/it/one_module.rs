@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use code_manager::{Built, DeployError, Settings};
+use code_manager::{Built, DeployError};
+use code_settings::Settings;
 use code_sources::source::{Source, SourceKind};
 
 use crate::world::{World, name};

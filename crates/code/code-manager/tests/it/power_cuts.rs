@@ -6,7 +6,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use code_manager::{Deployer, Settings};
+use code_manager::Deployer;
+use code_settings::Settings;
 use code_sources::git::Git;
 use code_sources::source::Source;
 use rand::rngs::StdRng;

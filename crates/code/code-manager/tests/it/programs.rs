@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use code_manager::{GenerateTypes, Settings};
+use code_settings::{GenerateTypes, Settings};
 
 use crate::world::World;
 

@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use code_manager::service::{
     Action, By, Deployment, Hold, InUse, Others, State, SubmitError, Worker, kinds,
 };
-use code_manager::{CodeManager, Deployer, R10kFile, Settings};
+use code_manager::{CodeManager, Deployer};
+use code_settings::{R10kFile, Settings};
 use code_store::code_cache::CodeCache;
 use code_store::diff::FileChangeKind;
 use code_store::version::Signature;

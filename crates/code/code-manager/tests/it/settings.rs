@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use code_manager::service::{Action, Deployment, State, SubmitError, kinds};
-use code_manager::{R10kFile, Settings};
+use code_settings::{R10kFile, Settings};
 
 use crate::service::{DEPLOY, Service};
 use crate::world::name;

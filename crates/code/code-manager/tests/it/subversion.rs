@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use code_manager::{DeployError, Settings};
+use code_manager::DeployError;
+use code_settings::Settings;
 use code_sources::source::{Source, SourceKind};
 use code_sources::svn::Login;
 use code_store::lock::{ControlKind, Origin};

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use code_manager::{Built, DeployError, Deployer, Settings, SourcesError};
+use code_manager::{Built, DeployError, Deployer, SourcesError};
+use code_settings::Settings;
 use code_sources::git::Git;
 use code_sources::source::{Found, Source};
 use code_store::lock::LOCK_FILE;

@@ -3,7 +3,8 @@
 use error_causes::chain;
 use std::path::PathBuf;
 
-use code_manager::{Deployer, R10k};
+use code_manager::Deployer;
+use code_settings::R10k;
 use code_store::gc::is_claimed;
 use code_store::hold::Holder;
 use code_store::version::Versions;

@@ -21,12 +21,12 @@ pub struct R10kFile {
     own: Settings,
 }
 
-/// What a file has.
+/// The text of the file at one moment.
 #[derive(Debug)]
-pub(crate) struct Text {
+pub struct R10kText {
     text: String,
-    /// Names it.
-    pub(crate) hash: ContentHash,
+    /// SHA-256 of the text.
+    pub hash: ContentHash,
 }
 
 /// Why the settings of r10k cannot be used.
@@ -93,7 +93,7 @@ impl R10kFile {
     }
 
     /// What stands in it now; [`R10kFileError::Changing`] if somebody just wrote it.
-    pub(crate) fn text(&self) -> Result<Text, R10kFileError> {
+    pub fn text(&self) -> Result<R10kText, R10kFileError> {
         let path = &self.path;
         let failed = |source| R10kFileError::Read {
             path: path.clone(),
@@ -117,13 +117,13 @@ impl R10kFile {
         if before != after || is_fresh(after.written) {
             return Err(R10kFileError::Changing(path.clone()));
         }
-        Ok(Text {
+        Ok(R10kText {
             hash: ContentHash::of(text.as_bytes()),
             text,
         })
     }
 
-    pub(crate) fn parse(&self, text: &Text) -> Result<(Settings, Git), R10kFileError> {
+    pub fn parse(&self, text: &R10kText) -> Result<(Settings, Git), R10kFileError> {
         let path = self.path.clone();
         let r10k = match R10k::parse(&text.text) {
             Ok(r10k) => r10k,

@@ -126,7 +126,7 @@ fn refused(key: &str, place: &str, value: &Node) -> G10kKey {
 
 #[cfg(test)]
 mod tests {
-    use crate::settings::R10k;
+    use crate::R10k;
 
     const FILE: &str = "---
 :cachedir: '/tmp/g10k'

@@ -8,12 +8,11 @@ use std::sync::Arc;
 
 use psych::{Mapping, Node, Options, Value};
 
-use super::Settings;
-use super::code_manager;
 use super::g10k::{self, G10kKey};
 use super::sources::{Read, source};
+use super::{GenerateTypes, Settings};
+use crate::code_manager;
 use crate::defaults::DEPLOYS_AT_ONCE;
-use crate::types::GenerateTypes;
 use code_sources::git::{CredentialServers, Git};
 
 /// What an `r10k.yaml` says.

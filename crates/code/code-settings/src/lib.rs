@@ -1,10 +1,14 @@
-//! What is deployed from where: [`Settings`].
+//! Settings of code deployment: [`Settings`], read from an `r10k.yaml`, g10k's configuration or Code Manager's Hiera data.
 //!
-//! The rule that must hold: a setting stands in one place, whoever named it.
+//! Main types: [`R10k`], one such file as it was read; [`R10kFile`], a file that may change while the server runs.
+//!
+//! Invariant: a setting has one value, whichever of these formats it comes from.
 
 mod code_manager;
+pub mod defaults;
 mod file;
 mod g10k;
+mod generate_types;
 mod git;
 mod r10k;
 mod sources;
@@ -13,11 +17,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use code_manager::HookAddress;
-pub use file::{R10kFile, R10kFileError};
+pub use file::{R10kFile, R10kFileError, R10kText};
+pub use generate_types::GenerateTypes;
 pub use r10k::{R10k, R10kError, UnsupportedSetting};
 
 use crate::defaults::DEPLOYS_AT_ONCE;
-use crate::types::GenerateTypes;
 use code_sources::archive::ForgeSettings;
 use code_sources::resolve::ResolveSettings;
 use code_sources::source::Source;

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::code_manager::file_sync::{FileSync, FileSyncSettings};
 use ::code_manager::gate::Gate;
 use ::code_manager::incoming_webhooks::Secret;
 use ::code_manager::puppetserver::Puppetserver;
@@ -20,6 +19,7 @@ use code_store::version::Signature;
 use code_store::versioned_code::CodeId;
 use code_store::write_probe::WriteProbe;
 use environments::EnvironmentName;
+use file_sync::{FileSync, FileSyncSettings};
 use jobs::RunCode;
 use optional_feature::{Feature, FeatureStatus};
 use serde_json::Value;

@@ -6,8 +6,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use code_manager::file_sync::{Follower, FollowerSettings, Stale};
 use code_store::code_cache::CodeCache;
+use file_sync::{Follower, FollowerSettings, Stale};
 use pki::{ClientAuth, ServerCertnames, ServerTls};
 use reqwest::Url;
 use serde::Deserialize;

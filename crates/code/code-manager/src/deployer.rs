@@ -23,7 +23,7 @@ use puppetfile::Puppetfile;
 use tokio::sync::OnceCell;
 
 use crate::error::{DeployError, OpenError, SourcesError};
-use crate::file_sync;
+use crate::staging;
 use crate::types::generate;
 use code_settings::{R10kFile, Settings};
 use code_sources::archive::Archives;
@@ -327,7 +327,7 @@ impl Deployer {
         let (versions, environment) = (self.shared.versions.clone(), environment.clone());
         blocking(move || {
             let content = versions.content();
-            let manifest = file_sync::read(content, &root)?;
+            let manifest = staging::read(content, &root)?;
             if let Some(unparsed) = verify_environment(content, &manifest)? {
                 return Err(DeployError::Unparsed(unparsed));
             }

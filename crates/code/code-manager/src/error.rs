@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use environments::EnvironmentName;
 
-use crate::file_sync::StagingError;
+use crate::staging::StagingError;
 use crate::types::TypesError;
 use code_sources::git::{GitError, TreeError};
 use code_sources::manifest_syntax::Unparsed;

@@ -5,7 +5,6 @@
 pub mod defaults;
 pub mod deployer;
 mod error;
-pub mod file_sync;
 pub mod gate;
 pub mod incoming_webhooks;
 pub mod post_hook;
@@ -13,6 +12,7 @@ pub mod postrun;
 pub mod puppetserver;
 mod sender;
 pub mod service;
+mod staging;
 pub mod statuses;
 mod types;
 

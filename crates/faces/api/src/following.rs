@@ -12,7 +12,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::get;
 use axum::{Json, Router};
-use code_manager::file_sync::{Following, Knows, SyncState};
+use file_sync::{Following, Knows, SyncState};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 

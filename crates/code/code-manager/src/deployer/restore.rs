@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Deployer, blocking};
 use crate::error::DeployError;
-use crate::file_sync;
 use crate::service::VerifyError;
+use crate::staging;
 use code_sources::resolve::Fixed;
 use code_store::integrity::{
     self, CheckError, Integrity, StoreCheck, StoreVerification, VersionRepair, check_store,
@@ -153,7 +153,7 @@ impl Deployer {
         let (content, lock) = (self.versions().content().clone(), lock.clone());
         let environment = environment.clone();
         blocking(move || {
-            let manifest = file_sync::read(&content, &root)?;
+            let manifest = staging::read(&content, &root)?;
             match staged_lock(&lock.environment, &manifest).control == lock.control {
                 true => super::published_layout(&manifest, &lock),
                 false => Err(DeployError::PublishedAnew(environment)),

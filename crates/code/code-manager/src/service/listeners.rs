@@ -10,9 +10,9 @@ use environments::EnvironmentName;
 
 use super::holds::Worker;
 use super::observer::Observer;
-use crate::file_sync::FileSync;
 use code_store::code_cache::CodeCache;
 use code_store::version::Signature;
+use file_sync::FileSync;
 
 /// Receivers of news about deployments.
 #[derive(Clone, Debug, Default)]

@@ -48,10 +48,10 @@ use self::perform::Tools;
 use self::room::Room;
 use crate::defaults::{KEEP_HISTORY, REQUESTS, WORKER_WAIT};
 use crate::deployer::Deployer;
-use crate::file_sync::{Announced, FileSync};
 use code_settings::R10kFileError;
 use code_store::gc::Collected;
 use code_store::write_probe::WriteObstacle;
+use file_sync::{Announced, FileSync};
 
 /// Kinds of errors, as clients see them.
 pub mod kinds {

@@ -25,7 +25,6 @@ use super::{MadeOf, Others, kinds};
 use crate::defaults::{ERROR_BYTES, SWITCH_WAIT};
 use crate::deployer::{Built, Deployer};
 use crate::error::{DeployError, SourcesError};
-use crate::file_sync::Announced;
 use code_settings::R10kFileError;
 use code_sources::resolve::Round;
 use code_sources::source::Found;
@@ -33,6 +32,7 @@ use code_store::code_cache::CompilePause;
 use code_store::diff::Changes;
 use code_store::version::{Signature, Switched, VersionError};
 use code_store::write_probe::ProbeScope;
+use file_sync::Announced;
 
 /// What became of a piece of work.
 #[derive(Debug, Default)]

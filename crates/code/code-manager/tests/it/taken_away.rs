@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use code_manager::file_sync::{FileSync, FileSyncSettings};
 use code_manager::service::Others;
+use file_sync::{FileSync, FileSyncSettings};
 use store::{Store, StoreConfig};
 
 use crate::service::Service;

@@ -13,7 +13,7 @@ use api_types::{
 };
 use axum::extract::State;
 use axum::{Extension, Json};
-use code_manager::file_sync::{CheckInError, FileSync};
+use file_sync::{CheckInError, FileSync};
 use https::PeerCertificate;
 use pki::Privilege;
 use serde_json::json;

@@ -2,7 +2,7 @@
 
 use api_types::{CodeClientStatus, Timestamp, file_sync::REPOSITORY};
 use code_manager::CodeManager;
-use code_manager::file_sync::FollowerState;
+use file_sync::FollowerState;
 use serde_json::{Map, Value, json};
 
 /// Who follows, and whether they have what is live.

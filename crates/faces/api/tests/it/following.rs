@@ -2,7 +2,7 @@
 
 use api::following;
 use axum::body::Body;
-use code_manager::file_sync::{Followed, Following, Knows};
+use file_sync::{Followed, Following, Knows};
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
 use tokio::sync::watch;

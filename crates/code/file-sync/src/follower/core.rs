@@ -11,7 +11,7 @@ use environments::EnvironmentName;
 
 use super::following::Followed;
 use super::kept::Live;
-use crate::file_sync::board::Announced;
+use crate::board::Announced;
 use code_store::version::Signature;
 
 /// What a follower has, and what it was told.

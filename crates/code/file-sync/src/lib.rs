@@ -28,16 +28,14 @@
 //! takes nothing up again before it has heard what is live.
 
 mod board;
+pub mod defaults;
 mod files;
 pub mod follower;
 mod published;
-mod staging;
 mod storage;
 
 pub use board::{Announced, FollowerState};
 pub use follower::{Followed, Follower, FollowerSettings, Following, Knows, Stale, SyncState};
-pub use staging::StagingError;
-pub(crate) use staging::read;
 pub use storage::{Blob, CheckInError, FileSync, FileSyncSettings};
 
 use code_store::version::Signature;

@@ -3,7 +3,7 @@
 use api_types::FileSyncSubmodule;
 
 use super::*;
-use crate::file_sync::{Following, Knows, SyncState};
+use crate::{Following, Knows, SyncState};
 
 fn environment() -> EnvironmentName {
     "production".parse().unwrap()

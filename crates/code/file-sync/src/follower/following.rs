@@ -8,7 +8,7 @@ use environments::EnvironmentName;
 use tokio::sync::watch;
 
 use super::Follower;
-use crate::file_sync::commit_of;
+use crate::commit_of;
 use code_store::version::Signature;
 
 /// How a follower is.

@@ -13,8 +13,9 @@ use environments::EnvironmentName;
 use pki::{ClientTls, ServerCertnames, TlsFiles};
 use reqwest::{Client, Response, StatusCode, Url};
 
-use crate::defaults::{FOLLOWER_ANSWER, FOLLOWER_POLL, MANIFEST_BYTES};
-use code_sources::defaults::{HTTP_CONNECT_TIMEOUT, HTTP_READ_TIMEOUT};
+use crate::defaults::{
+    FOLLOWER_ANSWER, FOLLOWER_CONNECT_TIMEOUT, FOLLOWER_POLL, FOLLOWER_READ_TIMEOUT, MANIFEST_BYTES,
+};
 use code_store::content::ContentHash;
 use code_store::version::Signature;
 use error_causes::chain;
@@ -105,8 +106,8 @@ impl Remote {
         let client = Client::builder()
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(HTTP_CONNECT_TIMEOUT)
-            .read_timeout(HTTP_READ_TIMEOUT)
+            .connect_timeout(FOLLOWER_CONNECT_TIMEOUT)
+            .read_timeout(FOLLOWER_READ_TIMEOUT)
             .tls_backend_preconfigured((*tls).clone())
             .build()
             .map_err(|error| RemoteError::Tls(chain(&error)))?;

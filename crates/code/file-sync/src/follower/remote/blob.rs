@@ -9,18 +9,18 @@ use code_store::content::ContentHash;
 
 /// A content on its way.
 #[derive(Debug)]
-pub(in crate::file_sync::follower) struct Coming {
+pub(in crate::follower) struct Coming {
     url: Url,
     answer: Response,
     /// From which byte on it comes.
-    pub(in crate::file_sync::follower) first: u64,
+    pub(in crate::follower) first: u64,
 }
 
 // === impl Remote ===
 
 impl Remote {
     /// Asks for a content of which the first bytes are here. It may come from its beginning all the same.
-    pub(in crate::file_sync::follower) async fn blob(
+    pub(in crate::follower) async fn blob(
         &self,
         hash: ContentHash,
         has: u64,
@@ -55,7 +55,7 @@ impl Remote {
     }
 
     /// What comes next of it; `None`: nothing.
-    pub(in crate::file_sync::follower) async fn next(
+    pub(in crate::follower) async fn next(
         &self,
         coming: &mut Coming,
     ) -> Result<Option<impl AsRef<[u8]> + use<>>, RemoteError> {
@@ -86,14 +86,14 @@ fn follows(answer: &Response, etag: &str, has: u64, whole_bytes: u64) -> Result<
 // === impl Coming ===
 
 impl Coming {
-    pub(in crate::file_sync::follower) fn too_much(self, whole_bytes: u64) -> RemoteError {
+    pub(in crate::follower) fn too_much(self, whole_bytes: u64) -> RemoteError {
         RemoteError::Unexpected {
             url: self.url,
             why: format!("more than {whole_bytes} bytes"),
         }
     }
 
-    pub(in crate::file_sync::follower) fn too_little(self, has: u64, of: u64) -> RemoteError {
+    pub(in crate::follower) fn too_little(self, has: u64, of: u64) -> RemoteError {
         RemoteError::Short {
             url: self.url,
             has,

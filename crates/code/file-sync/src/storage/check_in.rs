@@ -11,8 +11,8 @@ use store::CodeFollowerRow;
 use tokio::time::{Instant, timeout_at};
 
 use super::{CheckInError, FileSync, milliseconds};
+use crate::board::{Board, Had, Report};
 use crate::defaults::{FOLLOWER_ERROR_BYTES, FOLLOWER_NOTED, FOLLOWER_POLL, GENERATION_MAX};
-use crate::file_sync::board::{Board, Had, Report};
 use code_store::version::Signature;
 use store::now_ms;
 

@@ -251,7 +251,8 @@ pub(crate) fn error(
 }
 
 /// The reason why a stock agent may not have executed the file at all: it says no more than the number of the system's error,
-/// as the exit code of an action without output.
+/// as the exit code of an action without output. 13 is also SIGPIPE, which ends the wrapper of a pxp-agent while the wrapper
+/// writes to a task that does not read.
 pub(crate) fn not_executed(outcome: &ActionResult, known: Circumstances) -> Option<&'static str> {
     let is_silent = |text: &Option<String>| text.as_deref().unwrap_or_default().is_empty();
     if !known.stock_agent || !is_silent(&outcome.stdout) || !is_silent(&outcome.stderr) {
@@ -269,7 +270,9 @@ pub(crate) fn not_executed(outcome: &ActionResult, known: Circumstances) -> Opti
         ),
         13 => Some(
             "a pxp-agent ends a file so that its user may not execute: look at the mode of its interpreter, and \
-             whether the agent's directories are mounted with `noexec`",
+             whether the agent's directories are mounted with `noexec`; a task that did not read its standard \
+             input ends so too, where SIGPIPE is not ignored as in a service of systemd, and then it has run: \
+             look at the node before running it again, and set `input_method` to `environment`",
         ),
         _ => None,
     }
@@ -356,6 +359,7 @@ mod tests {
             (2, "interpreter is not on the node"),
             (8, "#!/bin/sh"),
             (13, "noexec"),
+            (13, "did not read its standard input"),
         ] {
             let silent = told(json!({"exitcode": code}), stock);
             let bolts = format!("The task failed with exit code {code} and no output; ");

@@ -76,7 +76,10 @@ impl Engine {
         let absence = self.book.flying(key).and_then(|flying| flying.absence);
         match absence {
             Some(Absence { since, .. }) => Verdict::Away { since, seconds },
-            None => Verdict::Silent { asked },
+            None => {
+                let is_stock = self.capabilities(key).is_none();
+                Verdict::Silent { asked, is_stock }
+            }
         }
     }
 

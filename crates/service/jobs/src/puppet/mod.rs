@@ -9,6 +9,7 @@ mod outcome;
 mod prepare;
 mod request;
 pub(crate) mod said;
+mod stock_errors;
 mod version;
 
 pub use flags::{FlagProblem, PuppetFlags};

@@ -6,6 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::said::Ran;
+use super::stock_errors::{NO_ERRORS_TOLD, StockError};
 use crate::flight::CancelReason;
 use crate::outcome::Shaped;
 use crate::resolve::RunReport;
@@ -120,11 +121,15 @@ impl Ran {
             }
             _ => (RunState::Errored, KIND_EXECUTION, self.why_not_run()),
         };
+        let stock = self.stock_error();
         let mut about = Map::from_iter([("exit_code".to_owned(), self.exit_code().into())]);
         for key in ["error_type", "cause", "errors"] {
             if let Some(value) = self.said.get(key) {
                 about.insert(key.to_owned(), value.clone());
             }
+        }
+        if let Some(stock) = stock {
+            about.insert("cause".to_owned(), stock.cause.into());
         }
         let error = json!({"kind": kind, "msg": message, "details": about});
         Shaped {
@@ -144,6 +149,9 @@ impl Ran {
         match (failed, words) {
             (1, _) => "1 resource failed".to_owned(),
             (failed, _) if failed > 0 => format!("{failed} resources failed"),
+            (_, Some(words)) if self.is_bare_exit_code() => {
+                format!("{}; {NO_ERRORS_TOLD}", clip(words))
+            }
             (_, Some(words)) => clip(words).to_owned(),
             _ => "the report says that the run failed".to_owned(),
         }
@@ -164,6 +172,21 @@ impl Ran {
         json!({"noop": held_back, "no_noop": touched})
     }
 
+    /// The error of a stock module, which tells no cause.
+    fn stock_error(&self) -> Option<StockError> {
+        if self.said.contains_key("cause") {
+            return None;
+        }
+        StockError::of_type(self.text("error_type")?)
+    }
+
+    /// True if a stock module tells no more of a failed run than that the exit code is not 0.
+    fn is_bare_exit_code(&self) -> bool {
+        self.text("error_type") == Some("agent_exit_non_zero")
+            && !self.said.contains_key("cause")
+            && !self.said.contains_key("errors")
+    }
+
     /// The module's words, then those of whatever ran it.
     fn why_not_run(&self) -> String {
         let spoken = [self.said.get("error"), self.said.get("_error")];
@@ -173,6 +196,9 @@ impl Ran {
         });
         let stderr = self.text("stderr").map(str::trim);
         match (spoken, stderr) {
+            (Some(words), _) if let Some(stock) = self.stock_error() => {
+                format!("{}; {}", clip(words), stock.next_step)
+            }
             (Some(words), _) => clip(words).to_owned(),
             (None, Some(words)) if !words.is_empty() => clip(words).to_owned(),
             _ => format!(
@@ -357,6 +383,11 @@ mod tests {
         let (state, _, _, message) = shaped(&said, None);
         assert_eq!(state, RunState::Failed);
         assert!(message.contains("non 0"), "{message}");
+        let told_no_more = "a pxp-agent tells no more";
+        assert!(message.contains(told_no_more), "{message}");
+        said["errors"] = json!(["no role for this node"]);
+        let (_, _, _, message) = shaped(&said, None);
+        assert!(!message.contains(told_no_more), "{message}");
     }
 
     #[test]
@@ -364,21 +395,36 @@ mod tests {
         let said = json!({
             "time": "unknown", "transaction_uuid": "unknown", "environment": "unknown",
             "status": "unknown", "metrics": {}, "exitcode": -1, "version": 1,
-            "error_type": "agent_disabled", "error": "Puppet agent is disabled: maintenance",
+            "error_type": "agent_disabled", "error": "Puppet agent is disabled",
         });
         let (state, result, details, message) = shaped(&said, None);
         assert_eq!(state, RunState::Errored);
-        assert_eq!(message, "Puppet agent is disabled: maintenance");
+        assert_eq!(
+            message,
+            "Puppet agent is disabled; `puppet agent --enable` on the node allows runs again"
+        );
         assert_eq!(details, json!({"message": message}));
         let error = &result["_error"];
         assert_eq!(error["kind"], KIND_EXECUTION);
-        let about = json!({"error_type": "agent_disabled", "exit_code": -1});
+        let about = json!({"error_type": "agent_disabled", "cause": "disabled", "exit_code": -1});
         assert_eq!(error["details"], about);
         let ran = read(&said.to_string(), KNOWN).unwrap();
         assert_eq!(
             ran.run(&"a".parse().unwrap(), JobNumber::new(1).unwrap(), false),
             None
         );
+    }
+
+    #[test]
+    fn an_error_with_a_cause_keeps_the_agents_words() {
+        let words = "runs of Puppet are disabled on this node; `puppet agent --enable` allows them";
+        let said = json!({
+            "status": "unknown", "exitcode": -1, "error_type": "agent_disabled",
+            "cause": "disabled", "error": words,
+        });
+        let (_, result, _, message) = shaped(&said, None);
+        assert_eq!(message, words);
+        assert_eq!(result["_error"]["details"]["cause"], "disabled");
     }
 
     #[test]

@@ -84,6 +84,8 @@ pub(crate) enum Verdict {
     },
     Silent {
         asked: u32,
+        /// The agent is a pxp-agent, which cannot tell some outcomes.
+        is_stock: bool,
     },
     /// The node did not come back in the time that a silent one has.
     Away {
@@ -261,7 +263,10 @@ mod tests {
             Verdict::cancel_unanswered(Timeout, 5),
             Verdict::cancel_unanswered(Stop, 5),
             Verdict::Stopped { told: false },
-            Verdict::Silent { asked: 35 },
+            Verdict::Silent {
+                asked: 35,
+                is_stock: false,
+            },
             Verdict::Away {
                 since: AwaySince::Start(Timestamp::UNIX_EPOCH),
                 seconds: 420,
@@ -307,7 +312,10 @@ mod tests {
     fn only_a_given_up_run_leaves_room_for_news() {
         let node: Certname = "db1".parse().unwrap();
         let guess = |verdict: Verdict| is_guess(&verdict.result(&node).to_string());
-        assert!(guess(Verdict::Silent { asked: 35 }));
+        assert!(guess(Verdict::Silent {
+            asked: 35,
+            is_stock: true
+        }));
         assert!(guess(Verdict::TimedOut {
             seconds: 1,
             told: true

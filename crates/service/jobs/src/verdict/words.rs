@@ -13,6 +13,10 @@ use crate::flight::{Stranger, WhyUnknown};
 use crate::over_ssh::Via;
 use crate::puppet::OLDEST;
 
+/// The usual cause of a silence about one action, if the agent is a pxp-agent and connected.
+const UNTELLABLE: &str = " (a pxp-agent over PCP 2 tells neither result nor status of an action whose standard error \
+     is not UTF-8)";
+
 // === impl Verdict ===
 
 impl Verdict {
@@ -74,10 +78,13 @@ impl Verdict {
                 "the job was stopped by force; the agent on {node} cannot cancel, or is not \
                  connected, so the action may still run there"
             ),
-            Self::Silent { asked } => format!(
-                "{node} gave no answer to {asked} status requests; the action may have run, run \
-                 in part or not at all: look at the node before running it again"
-            ),
+            Self::Silent { asked, is_stock } => {
+                let cause = if *is_stock { UNTELLABLE } else { "" };
+                format!(
+                    "{node} gave no answer to {asked} status requests{cause}; the action may have run, \
+                     run in part or not at all: look at the node before running it again"
+                )
+            }
             Self::Away { since, seconds } => format!(
                 "{node} is {since}; the server waited {seconds} s for it, as long as for a silent \
                  node. The action may have run, run in part or not at all: look at the node before \

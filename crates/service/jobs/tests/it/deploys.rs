@@ -183,7 +183,8 @@ async fn failed_resources_fail_the_run_and_what_could_not_run_is_errored() {
     let failed = json!({"transaction_uuid": UUID, "status": "failed", "exitcode": 0,
         "environment": "production", "metrics": {"total": 7, "failed": 2}});
     let disabled = json!({"transaction_uuid": "unknown", "status": "unknown", "exitcode": 1,
-        "metrics": {}, "error_type": "agent_disabled", "error": "disabled: maintenance"});
+        "metrics": {}, "error_type": "agent_disabled", "cause": "disabled",
+        "error": "disabled: maintenance"});
     for (node, said) in nodes.iter().zip([failed, disabled]) {
         let manner = Manner {
             puppet: Some(said),

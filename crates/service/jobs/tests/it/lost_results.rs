@@ -184,3 +184,30 @@ async fn a_stock_agent_without_the_module_for_puppet_names_the_package() {
     let msg = error["msg"].as_str().unwrap();
     assert!(msg.contains("in the package puppet-agent"), "{msg}");
 }
+
+#[tokio::test]
+async fn an_action_of_which_a_stock_agent_tells_nothing_names_the_usual_cause() {
+    for stock in [true, false] {
+        let world = World::with(quick()).await;
+        let manner = Manner {
+            stock,
+            untellable: true,
+            ..Manner::default()
+        };
+        let nodes = world.agents(1, &manner);
+        let job = world.run(request(&nodes)).await;
+        world.over(job).await;
+        let (state, result) = world.only_run(job).await;
+        let error = &result["_error"];
+        assert_eq!(
+            (state.as_str(), &error["kind"]),
+            ("errored", &KIND_UNKNOWN.into())
+        );
+        let msg = error["msg"].as_str().unwrap();
+        assert!(
+            msg.contains("gave no answer to 10 status requests"),
+            "{msg}"
+        );
+        assert_eq!(msg.contains("standard error is not UTF-8"), stock, "{msg}");
+    }
+}

@@ -45,6 +45,9 @@ pub(crate) struct Manner {
     pub(crate) loses_track: bool,
     /// Ends actions with this error in the place of their result, as a pxp-agent does.
     pub(crate) errs: Option<&'static str>,
+    /// Tells neither outcome nor status of its actions: a pxp-agent over PCP 2, for bytes on standard error that are
+    /// not UTF-8.
+    pub(crate) untellable: bool,
     /// Answers no status query with a status, but with an error.
     pub(crate) status_errs: Option<&'static str>,
     /// A broker far away says so instead of the fabric.
@@ -567,7 +570,7 @@ impl Inner {
                 return;
             };
             let lost = self.happens(manner.loses_outcomes);
-            if !manner.mute && !lost {
+            if !manner.mute && !manner.untellable && !lost {
                 let body = end_of(&manner, &transaction, &outcome, puppet);
                 if self.happens(manner.doubles) {
                     self.say(&certname, body.clone()).await;
@@ -584,6 +587,9 @@ impl Inner {
 
     fn blocking(self: &Arc<Self>, certname: Certname, manner: &Manner, request: Request) {
         let transaction_id = request.transaction_id.clone();
+        if manner.untellable && request.module == "status" {
+            return;
+        }
         if let Some(words) = manner.status_errs {
             let error = RpcError {
                 transaction_id,

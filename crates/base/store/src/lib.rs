@@ -105,7 +105,7 @@ pub use run_names::{RunFilter, RunOrder};
 pub use run_secrets::RunSecret;
 pub use runs::RunRow;
 pub use schedule_row::{Advance, NewSchedule, ScheduleEdit, ScheduleRow, SlotRow};
-pub use schedule_slots::{OpenSlot, SlotClaim, SlotKey};
+pub use schedule_slots::{LaunchedJob, OpenSlot, SlotClaim, SlotKey};
 pub use schedules::{ScheduleFilter, ScheduleOrder};
 pub use store::Store;
 pub use survey::{ConnectionEncryption, DatabaseSurvey, Integrity, SchemaState};

@@ -88,6 +88,7 @@ pub(crate) const SQLITE: &[Migration] = migrations!("sqlite":
     27 "0027_rollouts",
     28 "0028_webhook_templates",
     29 "0029_webhook_plan_events",
+    30 "0030_scheduled_plans",
 );
 
 pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
@@ -120,6 +121,7 @@ pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
     27 "0027_rollouts",
     28 "0028_webhook_templates",
     29 "0029_webhook_plan_events",
+    30 "0030_scheduled_plans",
 );
 
 /// What is still to be applied, given what was.

@@ -57,7 +57,9 @@ const END_PLANS: &str = "UPDATE plan_jobs SET state = 'failure', result = $2, fi
      changed_ms = $1 WHERE state = 'running' AND number IN (SELECT plan_job FROM plan_runs)";
 const END_SLOTS: &str = "UPDATE schedule_slots SET ended = 1, error = $1 WHERE ended = 0 \
      AND NOT EXISTS (SELECT 1 FROM schedule_launches l \
-     WHERE l.schedule = schedule_slots.schedule AND l.slot_ms = schedule_slots.slot_ms)";
+     WHERE l.schedule = schedule_slots.schedule AND l.slot_ms = schedule_slots.slot_ms) \
+     AND NOT EXISTS (SELECT 1 FROM schedule_plan_launches p \
+     WHERE p.schedule = schedule_slots.schedule AND p.slot_ms = schedule_slots.slot_ms)";
 /// The next slot is looked for at once.
 const PASS_SLOTS: &str = "UPDATE schedules SET cursor_ms = $1, next_ms = $1, queued_ms = NULL, \
      revision = revision + 1 WHERE enabled = 1 AND (next_ms <= $1 OR queued_ms IS NOT NULL)";

@@ -7,6 +7,7 @@ use crate::StoreError;
 use crate::plan_events::{self, NewPlanEvent};
 use crate::plan_jobs::{self, NewPlanJob, PlanOutcome};
 use crate::plan_journal::{PlanChange, PlanStepKey};
+use crate::schedule_slots::SlotKey;
 use crate::step::Step;
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
@@ -82,13 +83,14 @@ pub(crate) const STATEMENTS: &[&str] = &[
 // === impl Store ===
 
 impl Store {
-    /// Writes down a plan that this server runs, and how long it may take; gives the number of its
-    /// plan job.
+    /// Writes down a plan that this server runs, how long it may take, and the slot of a schedule that it runs for; gives
+    /// the number of its plan job. A second plan for a slot is refused.
     pub async fn insert_plan_run(
         &self,
         new: &NewPlanJob,
         sealed: Vec<u8>,
         timeout_ms: Option<i64>,
+        slot: Option<SlotKey>,
     ) -> Result<i64, StoreError> {
         let mut steps = plan_jobs::insert(new);
         let values = vec![
@@ -100,6 +102,7 @@ impl Store {
             sql: INSERT,
             values,
         });
+        steps.extend(slot.map(SlotKey::launch_plan));
         self.execute_all(steps).await?;
         self.plan_job_of_request(&new.request_id).await
     }

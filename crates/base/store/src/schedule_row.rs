@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::JobNumber;
+use crate::schedule_slots::LaunchedJob;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 
 /// A scheduled job to be written.
@@ -97,8 +97,8 @@ pub struct SlotRow {
     pub claimed_ms: i64,
     /// Whether it is decided what came of it.
     pub ended: bool,
-    /// The job.
-    pub job: Option<JobNumber>,
+    /// The job or plan job.
+    pub job: Option<LaunchedJob>,
     /// JSON: why there is none.
     pub error: Option<String>,
 }
@@ -153,7 +153,7 @@ impl FromRow for ScheduleRow {
                 slot_ms,
                 claimed_ms,
                 ended: row.int(22)? != 0,
-                job: row.opt_int(23)?.map(JobNumber::from_column),
+                job: LaunchedJob::from_columns(row.opt_int(23)?, row.opt_int(26)?),
                 error: row.opt_text(24)?,
             }),
             _ => None,

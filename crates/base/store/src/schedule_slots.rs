@@ -1,7 +1,9 @@
 //! Slots of schedules: claimed before anything starts, decided afterwards.
 //!
-//! [`SlotKey`] names one for ever. The rule: a slot is claimed once, and has at most one job, since
-//! the job's own transaction writes [`SlotKey`] into a table where it is unique.
+//! [`SlotKey`] names one for ever. Invariant: a slot is claimed once, and has at most one job or plan job, since the
+//! transaction of that job writes [`SlotKey`] into a table where it is unique.
+
+use std::fmt;
 
 use crate::defaults::SCHEDULE_SLOTS;
 use crate::schedule_row::Advance;
@@ -17,6 +19,15 @@ pub struct SlotKey {
     pub schedule: i64,
     /// The slot's time by the timetable, before any spread.
     pub slot_ms: i64,
+}
+
+/// The job that was started for a slot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LaunchedJob {
+    /// A task or a Puppet run.
+    Job(JobNumber),
+    /// The plan job of this number.
+    Plan(i64),
 }
 
 /// A slot about to be claimed.
@@ -42,7 +53,7 @@ pub struct OpenSlot {
     /// When it was claimed.
     pub claimed_ms: i64,
     /// Its job, if that was made.
-    pub job: Option<JobNumber>,
+    pub job: Option<LaunchedJob>,
 }
 
 const CLAIM: &str = "INSERT INTO schedule_slots (schedule, slot_ms, claim, claimed_ms) \
@@ -57,28 +68,38 @@ const FORGET_SLOTS: &str = "DELETE FROM schedule_slots WHERE schedule = $1 AND e
 const FORGET_LAUNCHES: &str = "DELETE FROM schedule_launches WHERE schedule = $1 \
      AND slot_ms < (SELECT slot_ms FROM schedule_slots WHERE schedule = $1 \
      ORDER BY slot_ms LIMIT 1)";
+const FORGET_PLAN_LAUNCHES: &str = "DELETE FROM schedule_plan_launches WHERE schedule = $1 \
+     AND slot_ms < (SELECT slot_ms FROM schedule_slots WHERE schedule = $1 \
+     ORDER BY slot_ms LIMIT 1)";
 const PASS: &str = "UPDATE schedules SET cursor_ms = $3, next_slot_ms = $4, next_ms = $5, \
      queued_ms = $6, skipped = COALESCE($7, skipped) \
      WHERE id = $1 AND revision = $2 AND enabled = 1";
 const END: &str = "UPDATE schedule_slots SET ended = 1, error = $3 \
      WHERE schedule = $1 AND slot_ms = $2 AND ended = 0";
-const OPEN: &str = "SELECT t.schedule, t.slot_ms, t.claimed_ms, l.job FROM schedule_slots t \
+const OPEN: &str = "SELECT t.schedule, t.slot_ms, t.claimed_ms, l.job, p.plan_job \
+     FROM schedule_slots t \
      LEFT JOIN schedule_launches l ON l.schedule = t.schedule AND l.slot_ms = t.slot_ms \
+     LEFT JOIN schedule_plan_launches p ON p.schedule = t.schedule AND p.slot_ms = t.slot_ms \
      WHERE t.ended = 0 ORDER BY t.schedule, t.slot_ms";
 const JOB: &str = "SELECT job FROM schedule_launches WHERE schedule = $1 AND slot_ms = $2";
 /// In the transaction of the job.
 const LAUNCH: &str = "INSERT INTO schedule_launches (schedule, slot_ms, job) VALUES ($1, $2, $3)";
+/// In the transaction of the plan job, behind its row.
+const LAUNCH_PLAN: &str = "INSERT INTO schedule_plan_launches (schedule, slot_ms, plan_job) \
+     VALUES ($1, $2, (SELECT last FROM plan_counters WHERE name = 'job'))";
 
 pub(crate) const STATEMENTS: &[&str] = &[
     CLAIM,
     CLAIMED,
     FORGET_SLOTS,
     FORGET_LAUNCHES,
+    FORGET_PLAN_LAUNCHES,
     PASS,
     END,
     OPEN,
     JOB,
     LAUNCH,
+    LAUNCH_PLAN,
 ];
 
 // === impl Store ===
@@ -105,6 +126,7 @@ impl Store {
                     vec![Value::Int(schedule), Value::Int(SCHEDULE_SLOTS)],
                 ),
                 step(FORGET_LAUNCHES, vec![Value::Int(schedule)]),
+                step(FORGET_PLAN_LAUNCHES, vec![Value::Int(schedule)]),
             ])
             .await?;
         Ok(rows.first().is_some_and(|inserted| *inserted > 0))
@@ -161,6 +183,32 @@ impl SlotKey {
             values,
         }
     }
+
+    /// Written with the plan job that was numbered last.
+    pub(crate) fn launch_plan(self) -> Step<'static> {
+        Step {
+            sql: LAUNCH_PLAN,
+            values: self.values().to_vec(),
+        }
+    }
+}
+
+impl LaunchedJob {
+    /// Of the columns of both tables, of which at most one has a number.
+    pub(crate) fn from_columns(job: Option<i64>, plan_job: Option<i64>) -> Option<Self> {
+        let job = job.map(|number| Self::Job(JobNumber::from_column(number)));
+        job.or(plan_job.map(Self::Plan))
+    }
+}
+
+/// The number of the job.
+impl fmt::Display for LaunchedJob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Job(number) => write!(f, "{number}"),
+            Self::Plan(number) => write!(f, "{number}"),
+        }
+    }
 }
 
 impl FromRow for OpenSlot {
@@ -171,7 +219,7 @@ impl FromRow for OpenSlot {
                 slot_ms: row.int(1)?,
             },
             claimed_ms: row.int(2)?,
-            job: row.opt_int(3)?.map(JobNumber::from_column),
+            job: LaunchedJob::from_columns(row.opt_int(3)?, row.opt_int(4)?),
         })
     }
 }

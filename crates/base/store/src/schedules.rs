@@ -44,10 +44,11 @@ macro_rules! select {
             "SELECT s.id, s.kind, s.owner, s.owner_id, s.created_ms, s.name, s.environment, \
              s.description, s.userdata, s.input, s.sensitive, s.sealed, s.timetable, s.cursor_ms, \
              s.next_slot_ms, s.next_ms, s.queued_ms, s.enabled, s.revision, s.runs, \
-             s.last_slot_ms, t.claimed_ms, t.ended, l.job, t.error, s.skipped \
+             s.last_slot_ms, t.claimed_ms, t.ended, l.job, t.error, s.skipped, p.plan_job \
              FROM schedules s LEFT JOIN schedule_slots t \
              ON t.schedule = s.id AND t.slot_ms = s.last_slot_ms \
-             LEFT JOIN schedule_launches l ON l.schedule = s.id AND l.slot_ms = s.last_slot_ms ",
+             LEFT JOIN schedule_launches l ON l.schedule = s.id AND l.slot_ms = s.last_slot_ms \
+             LEFT JOIN schedule_plan_launches p ON p.schedule = s.id AND p.slot_ms = s.last_slot_ms ",
             $rest
         )
     };

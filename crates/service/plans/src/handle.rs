@@ -131,7 +131,7 @@ impl Plans {
         let row = launch.row(self.shared.clock.now_ms());
         let timeout_ms = launch.timeout_ms();
         let number = store
-            .insert_plan_run(&row, launch.seal(seal), timeout_ms)
+            .insert_plan_run(&row, launch.seal(seal), timeout_ms, launch.slot)
             .await?;
         let steady_ms = self.shared.clock.steady_ms();
         let until_ms = timeout_ms.map(|ms| steady_ms.saturating_add(ms));

@@ -11,7 +11,7 @@ use std::time::Duration;
 use pki::seal::SealKey;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use store::NewPlanJob;
+use store::{NewPlanJob, SlotKey};
 
 use crate::program::{Fault, Program};
 
@@ -53,6 +53,9 @@ pub struct Launch {
     /// Questions are answered by their defaults, and fail without one: no person is there to answer.
     #[serde(default)]
     pub is_unattended: bool,
+    /// The slot of a schedule that started the plan; a slot has one plan job at most. Written beside the sealed row.
+    #[serde(skip)]
+    pub slot: Option<SlotKey>,
     /// Login of the user who started the plan.
     pub owner: String,
     /// Id of that user.
@@ -127,6 +130,7 @@ impl Launch {
             userdata: self.userdata.clone(),
             noop: self.preview.map(Preview::as_json),
             is_unattended: self.is_unattended,
+            schedule: self.slot.map(|slot| slot.schedule),
             owner: self.owner.clone(),
             owner_id: self.owner_id.clone(),
         };

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use store::{ScheduleRow, SlotClaim, SlotKey, StoreError};
+use store::{LaunchedJob, ScheduleRow, SlotClaim, SlotKey, StoreError};
 use tokio::task::JoinSet;
 use uuid::Uuid;
 
@@ -193,8 +193,12 @@ impl Actor {
             return Ok(false);
         };
         match last.job {
-            Some(number) => {
+            Some(LaunchedJob::Job(number)) => {
                 let job = self.parts.store.job(number).await?;
+                Ok(job.is_some_and(|job| job.finished_ms.is_none()))
+            }
+            Some(LaunchedJob::Plan(number)) => {
+                let job = self.parts.store.plan_job(number).await?;
                 Ok(job.is_some_and(|job| job.finished_ms.is_none()))
             }
             None => Ok(!last.ended),

@@ -8,7 +8,7 @@ use std::fmt;
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use store::{JobNumber, SlotKey};
+use store::{LaunchedJob, SlotKey};
 
 use crate::decide::Skip;
 use crate::draft::Kind;
@@ -17,8 +17,11 @@ use crate::draft::Kind;
 #[async_trait]
 pub trait Launch: Send + Sync + 'static {
     /// Makes the job of a slot, with the rights that the owner has now.
-    async fn launch(&self, job: &ScheduledJob, slot: SlotKey)
-    -> Result<JobNumber, SubmissionError>;
+    async fn launch(
+        &self,
+        job: &ScheduledJob,
+        slot: SlotKey,
+    ) -> Result<LaunchedJob, SubmissionError>;
 }
 
 /// Keeps a record of what the clock starts.
@@ -50,7 +53,7 @@ pub struct Firing {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// This job.
-    Launched(JobNumber),
+    Launched(LaunchedJob),
     /// No job.
     Refused(SubmissionError),
     /// It was left out.

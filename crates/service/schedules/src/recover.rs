@@ -116,7 +116,7 @@ async fn attempt(
     parts: Arc<Parts>,
     row: ScheduleRow,
     slot: SlotKey,
-) -> Result<store::JobNumber, SubmissionError> {
+) -> Result<store::LaunchedJob, SubmissionError> {
     let job = scheduled_job(&row, &parts.seal)?;
     let firing = firing(&row, slot.slot_ms)
         .ok_or_else(|| SubmissionError::new(BROKEN, "this version does not know its type"))?;

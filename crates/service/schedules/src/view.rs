@@ -1,7 +1,7 @@
 //! A scheduled job as it is shown: [`Scheduled`]. Never with secrets, only with their names.
 
 use serde_json::{Map, Value};
-use store::{JobNumber, ScheduleRow};
+use store::{LaunchedJob, ScheduleRow};
 
 use crate::decide::Skip;
 use crate::draft::Kind;
@@ -59,7 +59,7 @@ pub struct LastRun {
     /// When it was claimed.
     pub at_ms: i64,
     /// Its job, or why there is none.
-    pub outcome: Result<JobNumber, SubmissionError>,
+    pub outcome: Result<LaunchedJob, SubmissionError>,
 }
 
 impl Scheduled {

@@ -220,7 +220,7 @@ async fn plans_end_and_due_slots_are_passed_over_with_an_older_history() {
     let config = with_history(format!("sqlite:{}", path.display()), directory.path());
     let store = Store::open(&config).await.unwrap();
     let plan = store
-        .insert_plan_run(&plan(), b"sealed".to_vec(), None)
+        .insert_plan_run(&plan(), b"sealed".to_vec(), None, None)
         .await
         .unwrap();
     let due = store.insert_schedule(schedule("due", 4_000)).await.unwrap();

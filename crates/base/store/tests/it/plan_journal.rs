@@ -86,7 +86,7 @@ fn outcome(state: &str) -> PlanOutcome {
 async fn begun(store: &Store) -> i64 {
     let id = format!("{:?}", std::time::Instant::now());
     store
-        .insert_plan_run(&plan(&id), vec![7], None)
+        .insert_plan_run(&plan(&id), vec![7], None, None)
         .await
         .unwrap()
 }
@@ -427,7 +427,9 @@ async fn steps_are_shown_in_their_order_and_by_what_they_wait_for(bench: Bench) 
 
 async fn a_plan_knows_until_when_it_may_run(bench: Bench) {
     let store = &bench.store;
-    let plan = store.insert_plan_run(&plan("r"), vec![7], Some(500)).await;
+    let plan = store
+        .insert_plan_run(&plan("r"), vec![7], Some(500), None)
+        .await;
     let plan = plan.unwrap();
     let until = async || store.plan_run(plan).await.unwrap().unwrap().until_ms;
     assert_eq!(until().await, Some(1_500), "from its start");

@@ -18,7 +18,7 @@ use axum::http::{HeaderName, StatusCode, header};
 use environments::PlanMetadata;
 use rbac::Permission;
 use serde_json::{Value, json};
-use store::StoreError;
+use store::{SlotKey, StoreError};
 
 use super::commands::named;
 use super::{params, plan_name, running};
@@ -45,8 +45,8 @@ pub(crate) async fn run(
     Strict(command): Strict<PlanRunCommand>,
 ) -> Started {
     command.check()?;
-    let asked = Asked {
-        plan: wanted(&api, &caller, &command.plan_name, &command.environment).await?,
+    let wanted = wanted(&api, &caller, &command.plan_name, &command.environment).await?;
+    let options = RunOptions {
         params: command.params,
         description: command.description,
         userdata: command.userdata,
@@ -55,7 +55,8 @@ pub(crate) async fn run(
         code: command.code,
         unattended: command.unattended,
     };
-    started(&api, &base, &caller, asked).await
+    let request = PlanRequest::new(&api, &caller, wanted, options)?;
+    started(&api, &base, request).await
 }
 
 pub(crate) async fn environment_run(
@@ -64,11 +65,20 @@ pub(crate) async fn environment_run(
     caller: Caller,
     Strict(command): Strict<EnvironmentPlanRunCommand>,
 ) -> Started {
+    let request = prepared(&api, &caller, command).await?;
+    started(&api, &base, request).await
+}
+
+/// A plan that is checked and may be started.
+pub(crate) async fn prepared(
+    api: &Shared,
+    caller: &Caller,
+    command: EnvironmentPlanRunCommand,
+) -> Result<PlanRequest, Failure> {
     command.check()?;
-    let plan = wanted(&api, &caller, &command.plan_name, &command.environment).await?;
-    let params = values(&api, &caller, command.params, &plan.environment.name).await?;
-    let asked = Asked {
-        plan,
+    let wanted = wanted(api, caller, &command.plan_name, &command.environment).await?;
+    let params = values(api, caller, command.params, &wanted.environment.name).await?;
+    let options = RunOptions {
         params,
         description: command.description,
         userdata: command.userdata,
@@ -77,12 +87,11 @@ pub(crate) async fn environment_run(
         code: command.code,
         unattended: command.unattended,
     };
-    started(&api, &base, &caller, asked).await
+    Ok(PlanRequest::new(api, caller, wanted, options)?)
 }
 
-/// A plan, and how it is to be run.
-struct Asked {
-    plan: Wanted,
+/// The options of one run of a plan.
+struct RunOptions {
     params: Object,
     description: String,
     userdata: Object,
@@ -92,26 +101,70 @@ struct Asked {
     unattended: Option<bool>,
 }
 
-async fn started(api: &Shared, base: &Base, caller: &Caller, mut asked: Asked) -> Started {
-    let code = asked
-        .code
-        .unwrap_or_else(|| api.info.plan_code.of(&asked.plan.environment.name));
+/// A plan, and how it is to be run.
+pub(crate) struct PlanRequest {
+    launch: Launch,
+    code: PlanCode,
+}
+
+impl PlanRequest {
+    fn new(
+        api: &Shared,
+        caller: &Caller,
+        wanted: Wanted,
+        options: RunOptions,
+    ) -> Result<Self, ApiError> {
+        let default = api.info.plan_code.of(&wanted.environment.name);
+        let code = options.code.unwrap_or(default);
+        let unattended = options.unattended;
+        let mut launch = launch(caller, wanted, options, code)?;
+        launch.is_unattended = unattended.unwrap_or(api.info.plans_are_unattended);
+        launch.node_groups = visible_groups(api, caller);
+        Ok(Self { launch, code })
+    }
+
+    /// Names of the given parameters that are secret.
+    pub(crate) fn sensitive(&self) -> &[String] {
+        &self.launch.sensitive
+    }
+
+    /// These parameters are secret too, whatever the plan says of them.
+    pub(crate) fn add_sensitive(&mut self, names: &[String]) {
+        let known = &mut self.launch.sensitive;
+        for name in names {
+            if !known.contains(name) {
+                known.push(name.clone());
+            }
+        }
+    }
+
+    /// The plan runs for this slot of a schedule.
+    pub(crate) fn set_slot(&mut self, slot: SlotKey) {
+        self.launch.slot = Some(slot);
+    }
+}
+
+/// Starts a plan; gives the number of its plan job.
+pub(crate) async fn start(api: &Shared, request: PlanRequest) -> Result<i64, Failure> {
+    let PlanRequest { mut launch, code } = request;
     let hold = match code {
         PlanCode::Lock => {
-            let (hold, live) = code_manager::hold(api, &asked.plan.environment.name).await?;
-            asked.plan.environment = live;
+            let (hold, live) = code_manager::hold(api, &launch.environment).await?;
+            launch.environment = live.name;
+            launch.code_id = live.code_id;
             Some(hold)
         }
         PlanCode::Pinned | PlanCode::Latest => None,
     };
-    let unattended = asked.unattended;
-    let mut launch = launch(caller, asked, code)?;
-    launch.is_unattended = unattended.unwrap_or(api.info.plans_are_unattended);
-    launch.node_groups = visible_groups(api, caller);
     let number = api.plans.run(&launch).await.map_err(refusal)?;
     if let Some(hold) = hold {
         code_manager::keep(api, Worker::Plan(number), hold).await?;
     }
+    Ok(number)
+}
+
+async fn started(api: &Shared, base: &Base, request: PlanRequest) -> Started {
+    let number = start(api, request).await?;
     let place = base.at(&format!("plan_jobs/{number}"));
     let (status, name) = named(number);
     Ok((status, [(header::LOCATION, place)], name))
@@ -160,16 +213,21 @@ async fn wanted(
     })
 }
 
-fn launch(caller: &Caller, asked: Asked, code: PlanCode) -> Result<Launch, ApiError> {
+fn launch(
+    caller: &Caller,
+    wanted: Wanted,
+    options: RunOptions,
+    code: PlanCode,
+) -> Result<Launch, ApiError> {
     let Wanted {
         name,
         environment,
         metadata,
         parameter_types,
         replaced_functions,
-    } = asked.plan;
-    let sensitive = params::check(&name, &metadata, &parameter_types, &asked.params)?;
-    let timeout = asked.timeout.filter(|seconds| *seconds > 0);
+    } = wanted;
+    let sensitive = params::check(&name, &metadata, &parameter_types, &options.params)?;
+    let timeout = options.timeout.filter(|seconds| *seconds > 0);
     Ok(Launch {
         plan: name.to_string(),
         environment: environment.name,
@@ -178,12 +236,12 @@ fn launch(caller: &Caller, asked: Asked, code: PlanCode) -> Result<Launch, ApiEr
             PlanCode::Latest => None,
         },
         code: Some(said(code).to_owned()),
-        params: asked.params,
+        params: options.params,
         sensitive,
-        description: asked.description,
-        userdata: asked.userdata,
+        description: options.description,
+        userdata: options.userdata,
         timeout: timeout.map(Duration::from_secs),
-        preview: match asked.noop {
+        preview: match options.noop {
             PlanNoop::Off => None,
             PlanNoop::Show => Some(Preview::Show),
             PlanNoop::Run => Some(Preview::RunNoop),

@@ -22,7 +22,6 @@ pub(super) async fn check(
     api: &Shared,
     caller: &Caller,
     input: ScheduledInput,
-    environment: &str,
 ) -> Result<Vec<String>, Failure> {
     match input {
         ScheduledInput::Task(command) => Box::pin(check_task(api, caller, *command)).await,
@@ -30,10 +29,23 @@ pub(super) async fn check(
             Box::pin(check_deploy(api, caller, *command)).await?;
             Ok(Vec::new())
         }
-        ScheduledInput::Plan(plan) => {
-            plans::demand(api, caller, &plan.name, environment)?;
-            known_environment(api, environment).await?;
-            Ok(Vec::new())
+        ScheduledInput::Plan(command) => {
+            let resolved: Vec<String> = command
+                .params
+                .iter()
+                .filter(|(_, param)| param.kind.is_some())
+                .map(|(name, _)| name.clone())
+                .collect();
+            let request = plans::run::prepared(api, caller, *command).await?;
+            let sensitive = request.sensitive();
+            // Only values are kept sealed.
+            if let Some(name) = resolved.iter().find(|name| sensitive.contains(name)) {
+                let place = format!("input.parameters.{name}.type");
+                let what =
+                    "must be absent: the parameter is secret, and a query or a node group is none";
+                return Err(ApiError::invalid(&place, what).into());
+            }
+            Ok(sensitive.to_vec())
         }
     }
 }

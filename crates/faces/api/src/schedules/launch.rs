@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use rbac::Identity;
 use schedules::{Launch, ScheduledJob, SubmissionError};
 use serde_json::json;
-use store::{JobNumber, SlotKey};
+use store::{LaunchedJob, SlotKey};
 use tokio::sync::SetOnce;
 
 use super::shown::shown_kind;
@@ -42,7 +42,7 @@ impl Launch for Launcher {
         &self,
         job: &ScheduledJob,
         slot: SlotKey,
-    ) -> Result<JobNumber, SubmissionError> {
+    ) -> Result<LaunchedJob, SubmissionError> {
         let Some(api) = self.api.wait().await.upgrade() else {
             let msg = "the server is shutting down; nothing was started";
             return Err(told(ApiError::new(kinds::UNAVAILABLE, msg).into()));
@@ -51,7 +51,7 @@ impl Launch for Launcher {
     }
 }
 
-async fn launch(api: &Shared, job: &ScheduledJob, slot: SlotKey) -> Result<JobNumber, Failure> {
+async fn launch(api: &Shared, job: &ScheduledJob, slot: SlotKey) -> Result<LaunchedJob, Failure> {
     let caller = Caller(Arc::new(owner(api, job).await?));
     let input = whole_input(job.kind, &job.name, &job.input, &job.secrets);
     let kind = shown_kind(job.kind);
@@ -75,19 +75,22 @@ async fn launch(api: &Shared, job: &ScheduledJob, slot: SlotKey) -> Result<JobNu
             }
             request.sensitive.clone_from(&job.sensitive);
             request.slot = Some(slot);
-            task::started(api, request).await
+            task::started(api, request).await.map(LaunchedJob::Job)
         }
         ScheduledInput::Deploy(command) => {
             puppet_runs::may_run(api, &caller)?;
             let code = command.code;
             let mut request = puppet_runs::request(api, &caller, *command)?;
             request.slot = Some(slot);
-            puppet_runs::started(api, request, code).await
+            let started = puppet_runs::started(api, request, code).await;
+            started.map(LaunchedJob::Job)
         }
-        ScheduledInput::Plan(plan) => {
-            plans::demand(api, &caller, &plan.name, &job.environment)?;
-            let msg = "schedules do not start plans yet; run it with command/plan_run";
-            Err(ApiError::new(kinds::UNAVAILABLE, msg).into())
+        ScheduledInput::Plan(command) => {
+            let mut request = plans::run::prepared(api, &caller, *command).await?;
+            request.add_sensitive(&job.sensitive);
+            request.set_slot(slot);
+            let started = plans::run::start(api, request).await;
+            started.map(LaunchedJob::Plan)
         }
     }
 }

@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use audit::{Act, Actor, ActorKind, Audit, Object};
 use schedules::{Firing, Outcome, Record};
 use serde_json::{Map, json};
+use store::LaunchedJob;
 
 /// Writes entries into the audit, and counts.
 #[derive(Clone, Debug)]
@@ -57,10 +58,14 @@ impl Record for AuditRecord {
     async fn fired(&self, firing: &Firing, outcome: &Outcome) {
         self.1.count(firing, outcome);
         let (entry, result) = match outcome {
-            Outcome::Launched(number) => {
+            Outcome::Launched(job) => {
+                let kind = match job {
+                    LaunchedJob::Job(_) => "job",
+                    LaunchedJob::Plan(_) => "plan_job",
+                };
                 let result = audit::Outcome {
                     status: Some(202),
-                    object: Some(Object::named("job", &number.to_string())),
+                    object: Some(Object::named(kind, &job.to_string())),
                     ..audit::Outcome::default()
                 };
                 (act(firing, "scheduled_job_started"), result)

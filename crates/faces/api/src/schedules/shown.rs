@@ -4,6 +4,7 @@ use api_types::schedules::{LastRun, LastRunJob, LastSkip, NextRun, ScheduledJob,
 use api_types::{ErrorBody, Object, Owner, Timestamp};
 use schedules::{Kind, Scheduled};
 use serde_json::{Value, json};
+use store::LaunchedJob;
 
 use super::times::schedule;
 use crate::base::Base;
@@ -16,9 +17,14 @@ pub(super) fn job(base: &Base, job: Scheduled, owner: Owner) -> ScheduledJob {
     let last_run = job.last.map(|last| LastRun {
         time: Timestamp::from_ms(last.at_ms),
         job: match last.outcome {
-            Ok(number) => LastRunJob {
+            Ok(LaunchedJob::Job(number)) => LastRunJob {
                 id: Some(base.job(number).id),
                 name: Some(number.get()),
+                submission_error: None,
+            },
+            Ok(LaunchedJob::Plan(number)) => LastRunJob {
+                id: Some(base.at(&format!("plan_jobs/{number}"))),
+                name: Some(number),
                 submission_error: None,
             },
             Err(error) => LastRunJob {

@@ -153,7 +153,7 @@ impl Wanted {
             &self.description,
             &self.userdata,
         )?;
-        let sensitive = check(api, caller, input, &self.environment).await?;
+        let sensitive = Box::pin(check(api, caller, input)).await?;
         let mut input = self.input;
         let name = match input.remove("name") {
             Some(Value::String(name)) => name,

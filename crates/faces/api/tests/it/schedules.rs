@@ -19,7 +19,7 @@ pub(crate) fn sample(route: &Route) -> Option<(&'static str, String)> {
         "scope": {"nodes": ["a"]}, "scheduled_time": LATER});
     let deploy = json!({"environment": "production", "scope": {"nodes": ["a"]},
         "scheduled_time": LATER});
-    let plan = json!({"plan_name": "test", "scheduled_time": LATER});
+    let plan = json!({"plan_name": "test::asks", "scheduled_time": LATER});
     let text = |value: Value| value.to_string();
     Some(match route.operation_id {
         "scheduled_create" => (PLACE, text(body())),
@@ -390,7 +390,8 @@ async fn the_deprecated_commands_make_the_same() {
         (&job["type"], &job["input"]["noop"]),
         (&json!("deploy"), &json!(true))
     );
-    let plan = json!({"plan_name": "a::b", "params": {"x": 1}, "scheduled_time": LATER});
+    let plan = json!({"plan_name": "test::works", "params": {"nodes": ["a"]},
+        "scheduled_time": LATER});
     let path = "/orchestrator/v1/command/schedule_plan";
     assert_eq!(
         world.post(path, plan.to_string()).await.status,
@@ -398,9 +399,9 @@ async fn the_deprecated_commands_make_the_same() {
     );
     assert_eq!(
         shown(&world, "3").await["input"]["parameters"],
-        json!({"x": 1})
+        json!({"nodes": ["a"]})
     );
-    let past = json!({"plan_name": "a::b", "scheduled_time": "2001-01-01T00:00:00Z"});
+    let past = json!({"plan_name": "test::asks", "scheduled_time": "2001-01-01T00:00:00Z"});
     let refused = world.post(path, past.to_string()).await;
     assert_eq!(refused.kind(), "puppetlabs.orchestrator/invalid-time");
     for body in [
@@ -477,22 +478,111 @@ async fn a_slot_becomes_a_job_of_its_owner() {
     assert_eq!(job["options"]["scheduled-job-id"], 1);
 }
 
-#[tokio::test]
-async fn a_plan_is_told_as_a_submission_error() {
-    let world = World::new().await;
+fn plan_body(name: &str, parameters: Value) -> Value {
     let mut plan = with("type", json!("plan"));
-    plan["input"] = json!({"name": "a::b", "parameters": {}});
-    let id = make(&world, plan).await;
-    let now = world.start_soon(&id).await;
-    let told = &now["last_run"]["job"];
-    assert_eq!(told["name"], Value::Null);
-    assert!(
-        told["submission_error"]["msg"]
-            .as_str()
-            .unwrap()
-            .contains("plans"),
-        "{told}"
+    plan["input"] = json!({"name": name, "parameters": parameters});
+    plan
+}
+
+async fn plan_job(world: &World, now: &Value) -> Value {
+    let job = &now["last_run"]["job"];
+    let number = job["name"].as_i64().expect("a bare number");
+    let path = format!("/orchestrator/v1/plan_jobs/{number}");
+    assert_eq!(
+        job["id"],
+        format!("https://tutti.example.com:8143{path}"),
+        "{now}"
     );
+    world.ok(&path).await
+}
+
+#[tokio::test]
+async fn a_slot_becomes_a_plan_job_of_its_owner() {
+    let world = World::new().await;
+    let parameters = json!({"targets": {"value": ["a"]}, "password": {"value": "CANARY"}});
+    let id = make(&world, plan_body("test::rollout", parameters)).await;
+    let input = shown(&world, &id).await["input"].clone();
+    assert_eq!(input["parameters"], json!({"targets": ["a"]}));
+    assert_eq!(input["sensitive_parameters"], json!(["password"]));
+    let now = world.start_soon(&id).await;
+    assert!(!now.to_string().contains("CANARY"));
+    let job = plan_job(&world, &now).await;
+    assert_eq!(job["owner"]["login"], "admin");
+    let options = &job["options"];
+    assert_eq!(options["plan_name"], "test::rollout");
+    assert_eq!(options["parameters"], json!({"targets": ["a"]}));
+    assert_eq!(options["sensitive"], json!(["password"]));
+    assert_eq!(options["scheduled_job_id"], 1);
+    assert_eq!(options["unattended"], true, "no person is there to answer");
+    let started = world.audited("scheduled_job_started").await;
+    assert!(
+        started.contains("plan_job") && !started.contains("CANARY"),
+        "{started}"
+    );
+}
+
+#[tokio::test]
+async fn a_plan_that_cannot_run_is_not_scheduled() {
+    let world = World::new().await;
+    let typed = |kind: &str| json!({"value": "nodes{}", "type": kind});
+    for (name, parameters, kind, words) in [
+        ("a::b", json!({}), "unknown-plan", "a::b"),
+        ("test::secret", json!({}), "validation-error", "is private"),
+        ("test::rollout", json!({}), "validation-error", "targets"),
+        (
+            "test::works",
+            json!({"nodes": {"value": ["a"]}, "colour": {"value": "red"}}),
+            "validation-error",
+            "colour",
+        ),
+        (
+            "test::works",
+            json!({"nodes": typed("application")}),
+            "validation-error",
+            "query",
+        ),
+    ] {
+        let refused = post(&world, plan_body(name, parameters)).await;
+        assert_eq!(
+            refused.kind(),
+            format!("puppetlabs.orchestrator/{kind}"),
+            "{}",
+            refused.text()
+        );
+        assert!(refused.text().contains(words), "{}", refused.text());
+    }
+    assert_eq!(world.ok(PLACE).await["items"], json!([]));
+}
+
+#[tokio::test]
+async fn a_scheduled_plan_needs_the_right_of_its_owner_at_that_moment() {
+    let world = World::new().await;
+    fred(&world).await;
+    let other = plan_body("test::fails", json!({}));
+    let refused = as_fred(&world, "POST", PLACE, other).await;
+    assert_eq!(refused.kind(), "puppetlabs.orchestrator/not-permitted");
+    let asks = || plan_body("test::asks", json!({}));
+    for _ in 0..2 {
+        let made = as_fred(&world, "POST", PLACE, asks()).await;
+        assert_eq!(made.status, StatusCode::OK, "{}", made.text());
+    }
+    let now = world.start_soon("1").await;
+    assert_eq!(plan_job(&world, &now).await["owner"]["login"], "fred");
+    let roles = world.store.roles().await.unwrap();
+    let runners = roles.iter().find(|role| role.display_name == "runners");
+    let mut runners = runners.unwrap().clone();
+    runners
+        .permissions
+        .retain(|grant| grant.object_type != "plans");
+    world.store.put_role(runners).await.unwrap();
+    let lost = world.start_soon("2").await;
+    let told = &lost["last_run"]["job"]["submission_error"];
+    assert_eq!(
+        told["kind"], "puppetlabs.orchestrator/not-permitted",
+        "{lost}"
+    );
+    let jobs = world.ok("/orchestrator/v1/plan_jobs").await;
+    assert_eq!(jobs["pagination"]["total"], 1);
 }
 
 const RITA: &str = "00000000-0000-4000-8000-000000041ca0";
@@ -519,6 +609,7 @@ async fn fred(world: &World) -> String {
         permissions: vec![
             rbac::Grant::new("orchestrator", "view", "*"),
             rbac::Grant::new("tasks", "run", "test"),
+            rbac::Grant::new("plans", "run", "test::asks"),
         ],
         user_ids: vec![FRED.to_owned()],
         ..rbac::RoleSpec::default()
@@ -696,6 +787,23 @@ async fn what_the_clock_does_is_in_the_audit() {
 }
 
 impl World {
+    /// The audit's entry of this action, once it is written.
+    async fn audited(&self, action: &str) -> String {
+        let waiting = async {
+            loop {
+                let rows = self.store.audit_entries(1, 1_000).await.unwrap();
+                if let Some(row) = rows.iter().find(|row| row.entry.action == action) {
+                    return format!("{row:?}");
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        };
+        let patience = std::time::Duration::from_secs(20);
+        tokio::time::timeout(patience, waiting)
+            .await
+            .expect("it is written")
+    }
+
     /// Lets a scheduled job start at once, and shows it when it has.
     async fn start_soon(&self, id: &str) -> Value {
         let number: i64 = id.parse().expect("a number");

@@ -32,12 +32,14 @@ const EVERYWHERE: [(&str, NameKind); 5] = [
 ];
 
 /// Arguments of one verb.
-const OF_VERBS: [(&[&str], &str, NameKind); 32] = [
+const OF_VERBS: [(&[&str], &str, NameKind); 34] = [
     (&["task", "run"], "task", NameKind::Tasks),
     (&["task", "run"], "pairs", NameKind::TaskParameters),
     (&["task", "show"], "task", NameKind::Tasks),
     (&["schedule", "task"], "task", NameKind::Tasks),
     (&["schedule", "task"], "pairs", NameKind::TaskParameters),
+    (&["schedule", "plan"], "plan", NameKind::Plans),
+    (&["schedule", "plan"], "pairs", NameKind::PlanParameters),
     (&["schedule", "show"], "schedule", NameKind::Schedules),
     (&["schedule", "preview"], "schedule", NameKind::Schedules),
     (&["schedule", "delete"], "schedule", NameKind::Schedules),

@@ -10,6 +10,8 @@ mod running;
 mod steps;
 mod targets;
 
+pub(crate) use self::run::detail as plan_detail;
+pub(crate) use self::targets::PlanTargets;
 use crate::Failure;
 use crate::access::login;
 use crate::client::Client;

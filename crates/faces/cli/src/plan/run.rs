@@ -8,7 +8,7 @@ use api_types::{
 };
 
 use super::follow;
-use super::targets::Targets;
+use super::targets::PlanTargets;
 use crate::client::Client;
 use crate::shown::Shown;
 use crate::terminal::{self, harmless};
@@ -26,7 +26,7 @@ pub struct Options {
     #[arg(long, value_name = "JSON")]
     params: Option<String>,
     #[command(flatten)]
-    targets: Targets,
+    targets: PlanTargets,
     #[command(flatten)]
     environment: task::Environment,
     /// How long the plan may take: seconds, or 15m, 4h, 1d
@@ -144,7 +144,11 @@ pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure
 }
 
 /// What the server knows of a plan.
-async fn detail(client: &Client, plan: &str, environment: &str) -> Result<PlanDetail, Failure> {
+pub(crate) async fn detail(
+    client: &Client,
+    plan: &str,
+    environment: &str,
+) -> Result<PlanDetail, Failure> {
     let (module, name) = task::segments(plan);
     let path = ["orchestrator", "v1", "plans", module, name];
     client.get(&path, &[("environment", environment)]).await

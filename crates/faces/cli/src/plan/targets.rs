@@ -1,4 +1,4 @@
-//! For which nodes a plan is run. Main type: [`Targets`].
+//! For which nodes a plan is run. Main type: [`PlanTargets`].
 //!
 //! The rule: nodes are a parameter of the plan as any other, `targets` or `nodes`; a query and a group are
 //! the server's to resolve.
@@ -13,7 +13,7 @@ use crate::{Failure, node_group, task};
 /// At most one of them.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[group(required = false, multiple = false)]
-pub(super) struct Targets {
+pub(crate) struct PlanTargets {
     /// Nodes for the plan's parameter targets (or nodes), separated by commas: certnames, short names, globs such as
     /// 'web*', regular expressions such as '/^web[0-9]/'; or all; or @FILE with one on each line (- is stdin)
     #[arg(
@@ -39,11 +39,11 @@ pub(super) struct Targets {
 /// What names of nodes are given to.
 const PARAMETERS: [&str; 2] = ["targets", "nodes"];
 
-// === impl Targets ===
+// === impl PlanTargets ===
 
-impl Targets {
+impl PlanTargets {
     /// The parameter that they are, if any are given.
-    pub(super) async fn parameter(
+    pub(crate) async fn parameter(
         &self,
         client: &Client,
         plan: &PlanDetail,

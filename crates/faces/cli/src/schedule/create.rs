@@ -1,4 +1,4 @@
-//! `tutti schedule task` and `tutti schedule run`.
+//! `tutti schedule task`, `tutti schedule run` and `tutti schedule plan`.
 
 use api_types::schedules::{CreateScheduledJob, ScheduledJob, ScheduledJobReply, ScheduledType};
 use api_types::{DeployCommand, Object};
@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{SCHEDULED, path};
 use crate::client::Client;
 use crate::job::puppet::{Flags, Where};
+use crate::plan::{PlanTargets, plan_detail};
 use crate::rollout::Rollout;
 use crate::targets::Targets;
 use crate::terminal::heading;
@@ -49,7 +50,29 @@ pub struct Run {
     when: super::when::When,
 }
 
-/// What both have.
+/// A plan by the clock.
+#[derive(Debug, clap::Args)]
+pub struct Plan {
+    /// The plan, such as deploy or deploy::rollout
+    plan: String,
+    /// Parameters: what is JSON is taken as JSON, the rest as text
+    #[arg(value_name = "KEY=VALUE")]
+    pairs: Vec<String>,
+    /// All parameters as a JSON object, or @FILE
+    #[arg(long, value_name = "JSON")]
+    params: Option<String>,
+    #[command(flatten)]
+    targets: PlanTargets,
+    #[command(flatten)]
+    environment: task::Environment,
+    /// Why; kept with each plan job
+    #[arg(long)]
+    description: Option<String>,
+    #[command(flatten)]
+    when: super::when::When,
+}
+
+/// What tasks and Puppet runs have.
 #[derive(Debug, clap::Args)]
 struct Bounds {
     /// How many nodes at once [default: the server's limit]
@@ -130,6 +153,30 @@ pub(super) async fn run(options: Run, client: &Client) -> Result<u8, Failure> {
         environment,
         schedule,
         description: description.unwrap_or_default(),
+        userdata: Object::new(),
+    };
+    create(&job, client).await
+}
+
+pub(super) async fn plan(options: Plan, client: &Client) -> Result<u8, Failure> {
+    let environment = options.environment.of(client);
+    let schedule = options.when.schedule(jiff::Timestamp::now())?;
+    let detail = plan_detail(client, &options.plan, &environment).await?;
+    let given = params::parse(&options.pairs, options.params.as_deref(), |key| {
+        task::is_text(&detail.metadata, key)
+    })?;
+    let nodes = options.targets.parameter(client, &detail, &given).await?;
+    let mut parameters: Object = given
+        .into_iter()
+        .map(|(name, value)| (name, json!({ "value": value })))
+        .collect();
+    parameters.extend(nodes.map(|(name, param)| (name, json!(param))));
+    let job = CreateScheduledJob {
+        kind: ScheduledType::Plan,
+        input: object(json!({"name": options.plan, "parameters": parameters})),
+        environment,
+        schedule,
+        description: options.description.unwrap_or_default(),
         userdata: Object::new(),
     };
     create(&job, client).await

@@ -31,6 +31,11 @@ pub enum Verb {
   tutti schedule run --times 02:00,14:00 --weekdays sat,sun --blackout 12:00/13:00 \\
     --node-group 'Web servers'")]
     Run(create::Run),
+    /// Run a plan by the clock; its questions take their defaults, and one without a default fails
+    #[command(after_long_help = "Examples:
+  tutti schedule plan deploy::rollout --cron '30 2 * * 1' -n web1.example.com version=1.4.2
+  tutti schedule plan shop::cleanup --every 1d --node-group 'Web servers'")]
+    Plan(create::Plan),
     /// List the scheduled jobs, the next to start first
     #[command(after_long_help = "Example:\n  tutti schedule list")]
     List(read::List),
@@ -57,6 +62,7 @@ pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failu
     match verb {
         Verb::Task(options) => Box::pin(create::task(options, &client)).await,
         Verb::Run(options) => Box::pin(create::run(options, &client)).await,
+        Verb::Plan(options) => Box::pin(create::plan(options, &client)).await,
         Verb::List(options) => read::list(&options, &client).await,
         Verb::Show(options) => read::show(&options, &client).await,
         Verb::Preview(options) => read::preview(&options, &client).await,

@@ -47,7 +47,7 @@ pub(super) async fn list(options: &List, client: &Client) -> Result<u8, Failure>
             next(job),
             what(job),
             told(&job.schedule),
-            job.last_run.as_ref().map_or_else(String::new, last),
+            job.last_run.as_ref().map_or_else(String::new, |run| last(job.kind, run)),
             harmless(&job.owner.login),
             harmless(&job.description),
         ]
@@ -80,7 +80,11 @@ pub(super) async fn show(options: &Show, client: &Client) -> Result<u8, Failure>
         ("next start", next(&job)),
         ("runs", job.runs.to_string()),
     ];
-    fields.extend(job.last_run.as_ref().map(|run| ("last start", last(run))));
+    fields.extend(
+        job.last_run
+            .as_ref()
+            .map(|run| ("last start", last(job.kind, run))),
+    );
     if let Some(skip) = &job.last_skip {
         let text = format!("{}: {}", skip.time, harmless(&skip.msg));
         fields.push(("last left out", text));
@@ -127,12 +131,16 @@ fn what(job: &ScheduledJob) -> String {
 }
 
 /// The last start and its job, or why there is none.
-fn last(run: &LastRun) -> String {
+fn last(kind: ScheduledType, run: &LastRun) -> String {
+    let job = match kind {
+        ScheduledType::Plan => "plan job",
+        ScheduledType::Task | ScheduledType::Deploy => "job",
+    };
     match (&run.job.name, &run.job.submission_error) {
-        (Some(number), _) => format!("{} as job {number}", run.time),
+        (Some(number), _) => format!("{} as {job} {number}", run.time),
         (None, Some(error)) => {
             let why = terminal::bad(harmless(&error.msg));
-            format!("{} no job: {why}", run.time)
+            format!("{} no {job}: {why}", run.time)
         }
         (None, None) => run.time.to_string(),
     }

@@ -269,6 +269,24 @@ async fn schedules_are_made_of_the_same_flags_as_jobs() {
         "timezone": "Europe/Berlin", "spread_seconds": 900})
     );
 
+    let plan = json!({"id": "", "name": "deploy::rollout", "environment": {"name": "production"},
+        "metadata": {"parameters": {"targets": {"type": "TargetSpec"}, "version": {"type": "String"}}}});
+    let fake = Fake::start(vec![
+        (create, 200, reply.clone()),
+        one.clone(),
+        ("GET /orchestrator/v1/plans/deploy/rollout", 200, plan),
+    ])
+    .await;
+    let line = "tutti schedule plan deploy::rollout version=1.10 -q nodes{} --every 1d";
+    let words: Vec<&str> = line.split(' ').collect();
+    assert_eq!(fake.run(&words).await.error, "");
+    let body = fake.body(create);
+    assert_eq!(body["type"], "plan");
+    let parameters =
+        json!({"targets": {"value": "nodes{}", "type": "query"}, "version": {"value": "1.10"}});
+    let input = json!({"name": "deploy::rollout", "parameters": parameters});
+    assert_eq!(body["input"], input);
+
     let fake = Fake::start(vec![(create, 200, reply), one]).await;
     let words = [
         "tutti",

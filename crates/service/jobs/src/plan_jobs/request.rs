@@ -31,6 +31,8 @@ pub struct PlanStart {
     pub noop: Option<Value>,
     /// Questions are answered by their defaults.
     pub is_unattended: bool,
+    /// The number of the schedule that started the plan.
+    pub schedule: Option<i64>,
     /// The login of who asks.
     pub owner: String,
     /// His id: only he goes on with the plan.
@@ -75,7 +77,7 @@ impl PlanStart {
             "plan_name": self.plan,
             "parameters": parameters,
             "sensitive": self.sensitive,
-            "scheduled_job_id": null,
+            "scheduled_job_id": self.schedule,
         });
         if let Some(noop) = &self.noop {
             options["noop"] = noop.clone();

@@ -3,7 +3,9 @@
 use schedules::{
     Kind, Outcome, Overlap, ScheduleError, SkipReason, SubmissionError, Timetable, TimetableError,
 };
-use store::{Change, JobChange, Page, ScheduleFilter, SlotKey};
+use store::{
+    Change, JobChange, LaunchedJob, NewPlanJob, Page, PlanJobFilter, ScheduleFilter, SlotKey,
+};
 
 use crate::world::{Mood, World, draft, hourly, ms, new_job};
 
@@ -93,7 +95,9 @@ async fn a_run_that_goes_on_holds_the_next_slot() {
     assert_eq!(skipped.skipped.unwrap().reason, SkipReason::Overlap);
     world.until(queues, |now| now.queued_ms.is_some()).await;
     assert_eq!(world.jobs().await, 2);
-    let job = first.last.unwrap().outcome.unwrap();
+    let LaunchedJob::Job(job) = first.last.unwrap().outcome.unwrap() else {
+        panic!("no plan job is launched here");
+    };
     let over = Change::Job(JobChange {
         job,
         to_state: "finished".to_owned(),
@@ -189,6 +193,27 @@ async fn the_database_itself_refuses_a_second_job_for_a_slot() {
     assert!(world.store.insert_job(new_job(Some(slot))).await.is_err());
     assert_eq!(world.store.job_of_slot(slot).await.unwrap(), Some(first));
     assert_eq!(world.jobs().await, 1);
+
+    let plan = |request_id: &str| NewPlanJob {
+        request_id: request_id.to_owned(),
+        plan: "test".to_owned(),
+        environment: String::new(),
+        options: "{}".to_owned(),
+        userdata: "{}".to_owned(),
+        owner: "ada".to_owned(),
+        owner_id: "7".to_owned(),
+        created_ms: 1,
+    };
+    let store = &world.store;
+    let insert = async |request| {
+        let (plan, sealed) = (plan(request), vec![7]);
+        store.insert_plan_run(&plan, sealed, None, Some(slot)).await
+    };
+    assert_eq!(insert("a").await.unwrap(), 1);
+    assert!(insert("b").await.is_err());
+    let filter = PlanJobFilter::default();
+    let (_, total) = store.plan_jobs(&filter, Page::default()).await.unwrap();
+    assert_eq!(total, 1, "nothing is left of the second");
     let error = SubmissionError::new("a/b", "c");
     assert_eq!(error.to_string(), "c (a/b)");
 }

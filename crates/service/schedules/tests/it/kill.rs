@@ -10,7 +10,7 @@ use schedules::{
     Kind, Launch, Missed, Overlap, Rule, ScheduledJob, Schedules, SchedulesConfig, SubmissionError,
     Timetable,
 };
-use store::{JobFilter, JobNumber, Page, ScheduleFilter, SlotKey, Store, StoreConfig};
+use store::{JobFilter, LaunchedJob, Page, ScheduleFilter, SlotKey, Store, StoreConfig};
 use testkit::engine::Database;
 
 use crate::world::{Mood, World, draft, hourly, ms, new_job};
@@ -101,11 +101,15 @@ struct Printer(Store);
 
 #[async_trait]
 impl Launch for Printer {
-    async fn launch(&self, _: &ScheduledJob, slot: SlotKey) -> Result<JobNumber, SubmissionError> {
+    async fn launch(
+        &self,
+        _: &ScheduledJob,
+        slot: SlotKey,
+    ) -> Result<LaunchedJob, SubmissionError> {
         let made = self.0.insert_job(new_job(Some(slot))).await;
         let number = made.map_err(|error| SubmissionError::new("x/store", error.to_string()))?;
         println!("launched {}", slot.slot_ms);
-        Ok(number)
+        Ok(LaunchedJob::Job(number))
     }
 }
 

@@ -10,7 +10,7 @@ use schedules::{
     SchedulesConfig, SubmissionError, Timetable,
 };
 use serde_json::{Map, Value, json};
-use store::{JobFilter, JobNumber, NewJob, Page, SlotKey, Store, StoreConfig};
+use store::{JobFilter, LaunchedJob, NewJob, Page, SlotKey, Store, StoreConfig};
 use testkit::engine::Database;
 use tokio::sync::mpsc;
 
@@ -59,7 +59,7 @@ impl Launch for Launcher {
         &self,
         job: &ScheduledJob,
         slot: SlotKey,
-    ) -> Result<JobNumber, SubmissionError> {
+    ) -> Result<LaunchedJob, SubmissionError> {
         let mood = *self.mood.lock().unwrap();
         // The test may have ended.
         let _ = self.seen.send((job.clone(), slot));
@@ -75,7 +75,8 @@ impl Launch for Launcher {
         if mood == Mood::HangsAfterwards {
             std::future::pending::<()>().await;
         }
-        made.map_err(|error| SubmissionError::new("x/store", error.to_string()))
+        made.map(LaunchedJob::Job)
+            .map_err(|error| SubmissionError::new("x/store", error.to_string()))
     }
 }
 

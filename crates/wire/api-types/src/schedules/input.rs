@@ -11,7 +11,9 @@ use utoipa::ToSchema;
 use super::ScheduledType;
 use crate::rollout::{BatchSizes, Portion};
 use crate::scope::Scope;
-use crate::{ApiError, DeployCommand, Object, TaskCommand, kinds, strict};
+use crate::{
+    ApiError, DeployCommand, EnvironmentPlanRunCommand, Object, TaskCommand, kinds, strict,
+};
 
 /// A task's `input`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -88,7 +90,7 @@ pub enum ScheduledInput {
     /// Run Puppet.
     Deploy(Box<DeployCommand>),
     /// Run a plan.
-    Plan(PlanInput),
+    Plan(Box<EnvironmentPlanRunCommand>),
 }
 
 impl ScheduledInput {
@@ -115,8 +117,7 @@ impl ScheduledInput {
             ScheduledType::Deploy => deploy(input, environment, description, userdata),
             ScheduledType::Plan => {
                 let input: PlanInput = from_object("input", input)?;
-                check_parameters(&input.parameters, &["query", "node_group"])?;
-                Ok(Self::Plan(input))
+                plan(input, environment, description, userdata).map(Self::Plan)
             }
         }
     }
@@ -153,6 +154,27 @@ fn task(
         "userdata": userdata,
     });
     let command: TaskCommand = read("input", command)?;
+    command.check()?;
+    Ok(Box::new(command))
+}
+
+/// No person is there when a schedule starts a plan, so its questions take their defaults.
+fn plan(
+    input: PlanInput,
+    environment: &str,
+    description: &str,
+    userdata: &Object,
+) -> Result<Box<EnvironmentPlanRunCommand>, ApiError> {
+    check_parameters(&input.parameters, &["query", "node_group"])?;
+    let command = json!({
+        "environment": environment,
+        "plan_name": input.name,
+        "params": input.parameters,
+        "unattended": true,
+        "description": description,
+        "userdata": userdata,
+    });
+    let command: EnvironmentPlanRunCommand = read("input", command)?;
     command.check()?;
     Ok(Box::new(command))
 }

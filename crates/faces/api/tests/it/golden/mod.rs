@@ -264,7 +264,7 @@ fn requests() -> Vec<(&'static str, &'static str, &'static str, Value)> {
             "schedule_plan",
             "POST",
             "/command/schedule_plan",
-            json!({"plan_name": "app::deploy", "scheduled_time": later}),
+            json!({"plan_name": "test::asks", "scheduled_time": later}),
         ),
         ("scheduled_old", "GET", "/scheduled_jobs", none.clone()),
         ("scheduled_delete", "DELETE", "/scheduled_jobs/2", none),

@@ -58,7 +58,7 @@ const PACKAGES: [&str; 13] = [
     "evaluator",
     "plans",
     "plan-language",
-    "code-manager",
+    "code-deployments",
 ];
 
 /// The built programs, and how much they measure.

@@ -13,7 +13,7 @@ const DEPLOYS: &str = "1000";
 
 /// The packages with workloads whose power is cut: the spool of the agent, the database of the server (SQLite and
 /// PostgreSQL), the code store.
-const POWER_CUT_PACKAGES: &[&str] = &["actions", "audit", "code-manager"];
+const POWER_CUT_PACKAGES: &[&str] = &["actions", "audit", "code-deployments"];
 
 /// How long.
 #[derive(Debug, clap::Args)]
@@ -58,11 +58,19 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut test = run::cargo(&plans);
     test.env("TUTTI_PLANS_KILLS", options.kills.to_string());
     run::visible(&mut test)?;
-    let deploys = ["test", "-p", "code-manager", "--test", "it", "--", "kill"];
+    let deploys = [
+        "test",
+        "-p",
+        "code-deployments",
+        "--test",
+        "it",
+        "--",
+        "kill",
+    ];
     let mut test = run::cargo(&deploys);
     test.env("TUTTI_CODE_KILLS", options.kills.to_string());
     run::visible(&mut test)?;
-    let readers = ["test", "-p", "code-manager", "--test", "it", "readers"];
+    let readers = ["test", "-p", "code-deployments", "--test", "it", "readers"];
     run::visible(run::cargo(&readers).env("TUTTI_CODE_DEPLOYS", DEPLOYS))?;
     let beside = ["test", "-p", "tutti", "--test", "it", "plans_beside_a_loop"];
     run::visible(run::cargo(&beside).env("TUTTI_CODE_PLANS", DEPLOYS))?;

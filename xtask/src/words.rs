@@ -30,7 +30,7 @@ const PENDING: &[&str] = &[
     "broker",
     "classifier",
     "cli",
-    "code-manager",
+    "code-deployments",
     "code-settings",
     "code-sources",
     "code-store",

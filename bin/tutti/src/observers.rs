@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ::code_manager::incoming_webhooks::{Host, TYPES};
-use ::code_manager::post_hook::PostHook;
-use ::code_manager::postrun::Postrun;
-use ::code_manager::service::Observer;
-use ::code_manager::statuses::{StatusSettings, Statuses};
 use anyhow::{Context as _, Result};
+use code_deployments::post_hook::PostHook;
+use code_deployments::postrun::Postrun;
+use code_deployments::service::Observer;
 use code_settings::{HookAddress, Settings};
+use forges::commit_statuses::{StatusSettings, Statuses};
+use forges::incoming_webhooks::{Host, TYPES};
 use optional_feature::{Feature, FeatureStatus};
 use reqwest::Url;
 use secrecy::SecretString;

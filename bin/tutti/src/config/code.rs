@@ -117,7 +117,7 @@ impl Default for Code {
             commit_statuses: BTreeMap::new(),
             staging_directory: None,
             followers: Vec::new(),
-            followers_timeout_s: code_manager::defaults::FOLLOWERS_TIMEOUT.as_secs(),
+            followers_timeout_s: code_deployments::defaults::FOLLOWERS_TIMEOUT.as_secs(),
             followers_lease_s: file_sync::defaults::FOLLOWER_LEASE.as_secs(),
             keep_versions: KeepVersions::Number(code_store::defaults::KEEP_VERSIONS),
             keep_days: 7,

@@ -1,10 +1,10 @@
 //! `POST command/deploy`: run Puppet on nodes.
 
-use ::code_manager::service::Worker;
 use api_types::{ApiError, DeployCommand, JobCreated, RunCode, ScopeKind, kinds};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use code_deployments::service::Worker;
 use jobs::{DeployError, DeployRequest, PuppetFlags};
 use rbac::Permission;
 use store::JobNumber;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use code_manager::Deployer;
+use code_deployments::Deployer;
 use code_settings::R10k;
 
 use crate::r10k::{commit, run, tree};

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use code_manager::Deployer;
+use code_deployments::Deployer;
 use code_settings::R10k;
 
 /// Where Debian's packages put modules.

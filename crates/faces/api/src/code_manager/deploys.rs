@@ -6,8 +6,8 @@ use api_types::{
 };
 use axum::Json;
 use axum::extract::State;
-use code_manager::CodeManager;
-use code_manager::service::{self, Action, By, Deployment, SubmitError, Submitted};
+use code_deployments::CodeManager;
+use code_deployments::service::{self, Action, By, Deployment, SubmitError, Submitted};
 use code_sources::defaults::MODS;
 use code_store::defaults::NAME_BYTES;
 use code_store::write_probe::WriteObstacle;

@@ -12,8 +12,8 @@ mod webhook;
 mod webhook_queue;
 
 use api_types::{ApiError, EnvironmentCode, kinds};
-use code_manager::CodeManager;
-use code_manager::service::{Hold, SubmitError, Worker};
+use code_deployments::CodeManager;
+use code_deployments::service::{Hold, SubmitError, Worker};
 use environments::EnvironmentName;
 use rbac::Permission;
 use serde_json::json;

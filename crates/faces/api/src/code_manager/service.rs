@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use api_types::{ApiError, kinds};
-use code_manager::CodeManager;
-use code_manager::incoming_webhooks::{Deliveries, Secret};
+use code_deployments::CodeManager;
+use forges::incoming_webhooks::{Deliveries, Secret};
 use optional_feature::{Feature, FeatureFault, FeatureStatus};
 
 use crate::failure::Failure;

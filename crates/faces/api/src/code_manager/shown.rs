@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use api_types::{CodeBlockers, CodeDeploy, CodeDeployStatus, ErrorBody, Timestamp};
-use code_manager::CodeManager;
-use code_manager::service::{Blockers, Deployment, State};
+use code_deployments::CodeManager;
+use code_deployments::service::{Blockers, Deployment, State};
 use environments::EnvironmentName;
 
 /// As `deploys` shows it.

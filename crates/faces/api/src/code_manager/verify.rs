@@ -5,7 +5,7 @@
 use api_types::{ApiError, CodeVerified, CodeVerifyCommand, kinds};
 use axum::Json;
 use axum::extract::State;
-use code_manager::service::{By, VerifyError};
+use code_deployments::service::{By, VerifyError};
 use code_store::integrity::CheckError;
 
 use super::{may_deploy, refusal};

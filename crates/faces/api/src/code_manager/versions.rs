@@ -11,8 +11,8 @@ use api_types::{
 };
 use axum::Json;
 use axum::extract::State;
-use code_manager::CodeManager;
-use code_manager::service::{Action, By};
+use code_deployments::CodeManager;
+use code_deployments::service::{Action, By};
 use code_store::diff::FileChangeKind;
 use code_store::version::Signature;
 use environments::EnvironmentName;
@@ -176,8 +176,8 @@ async fn switched(
         return Ok(Json(shown));
     };
     let kind = match error.kind.as_str() {
-        code_manager::service::kinds::PINNED => kinds::PINNED,
-        code_manager::service::kinds::HELD => kinds::HELD,
+        code_deployments::service::kinds::PINNED => kinds::PINNED,
+        code_deployments::service::kinds::HELD => kinds::HELD,
         _ => kinds::DEPLOY_FAILURE,
     };
     let refused = ApiError::new(kind, error.msg);

@@ -12,12 +12,10 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Uri};
-use code_manager::CodeManager;
-use code_manager::incoming_webhooks::{
-    Host, Proof, Push, PushError, environments_at, environments_with,
-};
-use code_manager::service::{Action, By};
+use code_deployments::CodeManager;
+use code_deployments::service::{Action, By};
 use environments::EnvironmentName;
+use forges::incoming_webhooks::{Host, Proof, Push, PushError, environments_at, environments_with};
 use serde_json::json;
 
 use super::{CodeService, manager, may_deploy, refusal, service, shown};
@@ -301,7 +299,7 @@ fn misread(error: PushError) -> Failure {
     let said = error.to_string();
     match error {
         PushError::Host => ApiError::new(kinds::WEBHOOK_TYPE, said)
-            .with("types", json!(code_manager::incoming_webhooks::TYPES))
+            .with("types", json!(forges::incoming_webhooks::TYPES))
             .into(),
         PushError::Body { .. } => ApiError::new(kinds::WEBHOOK_BODY, said).into(),
     }

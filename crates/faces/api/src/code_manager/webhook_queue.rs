@@ -8,8 +8,8 @@ use api_types::{
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
-use code_manager::incoming_webhooks::Proof;
-use code_manager::service::{Deployment, State as DeploymentState};
+use code_deployments::service::{Deployment, State as DeploymentState};
+use forges::incoming_webhooks::Proof;
 use rbac::Permission;
 
 use super::{manager, service};

@@ -8,7 +8,7 @@ use api_types::{
 };
 use axum::Json;
 use axum::extract::State;
-use code_manager::service::{Action, By, Deployment};
+use code_deployments::service::{Action, By, Deployment};
 use serde_json::{Value, json};
 
 use super::sync;

@@ -1,7 +1,7 @@
 //! Followers and repositories as clients see them, in Puppet Enterprise's shapes.
 
 use api_types::{CodeClientStatus, Timestamp, file_sync::REPOSITORY};
-use code_manager::CodeManager;
+use code_deployments::CodeManager;
 use file_sync::FollowerState;
 use serde_json::{Map, Value, json};
 

@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use ::code_manager::service::Worker;
 use ::plans::{Launch, PlanError, Preview};
 use api_types::{
     ApiError, EnvironmentCode, EnvironmentPlanRunCommand, Object, PlanCode, PlanName, PlanNoop,
@@ -15,6 +14,7 @@ use api_types::{
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderName, StatusCode, header};
+use code_deployments::service::Worker;
 use environments::PlanMetadata;
 use rbac::Permission;
 use serde_json::{Value, json};

@@ -3,7 +3,6 @@
 //! The rule: whoever lets a plan go on, or answers it, decides what it does next, so he needs the right
 //! to run that very plan; stopping needs what stopping a job needs.
 
-use ::code_manager::service::{Hold, Worker};
 use ::plans::{PlanError, StepId};
 use api_types::{
     ApiError, PlanAnswerCommand, PlanResumeCommand, PlanResumed, StopPlanCommand, kinds,
@@ -11,6 +10,7 @@ use api_types::{
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
+use code_deployments::service::{Hold, Worker};
 use serde_json::{Value, json};
 
 use super::commands::{Named, named, number};

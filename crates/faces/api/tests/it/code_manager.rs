@@ -12,15 +12,15 @@ use async_trait::async_trait;
 use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use code_manager::incoming_webhooks::Secret;
-use code_manager::service::{InUse, Others, Worker};
-use code_manager::{CodeManager, Deployer};
+use code_deployments::service::{InUse, Others, Worker};
+use code_deployments::{CodeManager, Deployer};
 use code_settings::Settings;
 use code_sources::git::Git;
 use code_sources::source::Source;
 use code_store::version::Signature;
 use environments::EnvironmentName;
 use file_sync::{FileSync, FileSyncSettings};
+use forges::incoming_webhooks::Secret;
 use http::{Request, StatusCode};
 use optional_feature::Feature;
 use rbac::{Grant, RoleSpec, TokenRequest, UserSpec};
@@ -150,7 +150,7 @@ pub(crate) async fn start(world: &World) -> CodeService {
     let production: EnvironmentName = "production".parse().expect("a name");
     let signature = manager.versions().live(&production).expect("live");
     let from = production;
-    let promote = code_manager::service::Action::Promote { from, signature };
+    let promote = code_deployments::service::Action::Promote { from, signature };
     let wanted = vec![("staging".parse().expect("a name"), promote)];
     ended(&manager, wanted).await;
     let started = StartedCode {
@@ -162,7 +162,7 @@ pub(crate) async fn start(world: &World) -> CodeService {
 }
 
 async fn deploy(manager: &CodeManager) {
-    let action = code_manager::service::Action::Deploy { dry_run: false };
+    let action = code_deployments::service::Action::Deploy { dry_run: false };
     ended(
         manager,
         vec![("production".parse().expect("a name"), action)],
@@ -172,7 +172,7 @@ async fn deploy(manager: &CodeManager) {
 
 async fn ended(
     manager: &CodeManager,
-    wanted: Vec<(EnvironmentName, code_manager::service::Action)>,
+    wanted: Vec<(EnvironmentName, code_deployments::service::Action)>,
 ) {
     let submitted = manager
         .submit(wanted, Default::default())

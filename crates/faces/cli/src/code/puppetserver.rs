@@ -5,7 +5,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use code_manager::gate;
+use code_deployments::gate;
 use code_store::version::Versions;
 use code_store::versioned_code::{self, CodeId};
 

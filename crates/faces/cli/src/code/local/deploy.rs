@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use code_manager::{Built, Deployer, postrun};
+use code_deployments::{Built, Deployer, postrun};
 use code_sources::resolve::Round;
 use code_sources::source::{Environments, Found};
 use code_store::write_probe::ProbeScope;

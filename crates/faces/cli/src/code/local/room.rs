@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use code_manager::Deployer;
+use code_deployments::Deployer;
 use code_store::gc::{Collected, Keep, Kept};
 
 use crate::code::deploy::Options;

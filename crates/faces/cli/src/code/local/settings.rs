@@ -3,7 +3,7 @@
 use error_causes::chain;
 use std::path::PathBuf;
 
-use code_manager::Deployer;
+use code_deployments::Deployer;
 use code_settings::R10k;
 use code_store::gc::is_claimed;
 use code_store::hold::Holder;

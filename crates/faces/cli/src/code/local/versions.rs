@@ -1,6 +1,6 @@
 //! `tutti code versions --local`, `tutti code rollback --local`. Main functions: [`run`], [`rollback`].
 
-use code_manager::deployer::Restored;
+use code_deployments::deployer::Restored;
 use code_store::lock::Lock;
 use code_store::version::Signature;
 use code_store::version::Versions;

@@ -1,0 +1,235 @@
+//! Repositories that are reached with a token, and servers that get none.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderMap, Response, StatusCode, Uri, header};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use code_deployments::Deployer;
+use code_settings::Settings;
+use code_sources::git::Git;
+use code_sources::git::{Access, CredentialServers};
+use code_sources::source::Source;
+
+use crate::github_server::EMPTY;
+use crate::world::{World, name, source_error};
+
+/// A server of repositories that asks for a login, and has none of them.
+struct GitServer {
+    address: String,
+    /// What was shown to it.
+    shown: Arc<Mutex<Vec<String>>>,
+    /// How often it was asked.
+    asked: Arc<AtomicUsize>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl GitServer {
+    /// `host`: a name of this machine. Requests for `/moved.git` are sent on to `elsewhere`.
+    async fn start(host: &str, elsewhere: &str) -> Self {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{host}:{}", listener.local_addr().unwrap().port());
+        let shown: Arc<Mutex<Vec<String>>> = Arc::default();
+        let (kept, elsewhere) = (Arc::clone(&shown), elsewhere.to_owned());
+        let asked: Arc<AtomicUsize> = Arc::default();
+        let count = Arc::clone(&asked);
+        let app = Router::new().fallback(move |uri: Uri, headers: HeaderMap| async move {
+            count.fetch_add(1, Ordering::Relaxed);
+            let login = headers.get(header::AUTHORIZATION);
+            let login = login.map(|it| it.to_str().unwrap().to_owned());
+            let login = login.filter(|login| login != EMPTY);
+            kept.lock().unwrap().extend(login.clone());
+            let answer = Response::builder();
+            let answer = if login.is_none() {
+                let answer = answer.status(StatusCode::UNAUTHORIZED);
+                answer.header(header::WWW_AUTHENTICATE, "Basic realm=\"x\"")
+            } else if uri.path().starts_with("/moved.git/") {
+                let answer = answer.status(StatusCode::FOUND);
+                answer.header(header::LOCATION, format!("{elsewhere}{uri}"))
+            } else {
+                answer.status(StatusCode::NOT_FOUND)
+            };
+            answer.body(Body::empty()).unwrap()
+        });
+        let task = tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+        Self {
+            address,
+            shown,
+            asked,
+            task,
+        }
+    }
+
+    fn remote(&self, name: &str) -> String {
+        format!("{}/{name}.git", self.address)
+    }
+
+    /// What it was shown since the last time, each once.
+    fn shown(&self) -> Vec<String> {
+        let mut shown = std::mem::take(&mut *self.shown.lock().unwrap());
+        shown.dedup();
+        shown
+    }
+}
+
+impl Drop for GitServer {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// What the token of these tests looks like to a server.
+fn token_shown() -> String {
+    format!("Basic {}", STANDARD.encode("x-oauth-token:t0ken"))
+}
+
+fn with_token(directory: &tempfile::TempDir) -> Access {
+    let token = directory.path().join("token");
+    std::fs::write(&token, "t0ken").unwrap();
+    Access {
+        oauth_token: Some(token),
+        proxy: Some(String::new()),
+        ..Access::default()
+    }
+}
+
+/// Message of git about a control repository that is not there.
+async fn refused(git: &Git, remote: &str) -> String {
+    let refused = source_error(git, remote).await;
+    std::error::Error::source(&refused).map_or_else(|| refused.to_string(), |it| it.to_string())
+}
+
+#[tokio::test]
+async fn a_token_is_shown_to_its_repository_and_stands_in_no_error() {
+    let server = GitServer::start("127.0.0.1", "").await;
+    let directory = tempfile::tempdir().unwrap();
+    let own = with_token(&directory);
+    let git = Git {
+        repositories: Arc::new(HashMap::from([(server.remote("one"), own)])),
+        ..Git::default()
+    };
+    let said = refused(&git, &server.remote("one")).await;
+    assert!(!said.contains("t0ken"), "{said}");
+    assert_eq!(server.shown(), [token_shown()], "{said}");
+    let said = refused(&git, &server.remote("other")).await;
+    assert_eq!(server.shown(), [""; 0], "{said}");
+    std::fs::remove_file(directory.path().join("token")).unwrap();
+    let said = refused(&git, &server.remote("one")).await;
+    assert!(said.contains("cannot use the token in"), "{said}");
+}
+
+/// Push access to a branch is the right to write its Puppetfile, and a Puppetfile may name any
+/// server.
+#[tokio::test]
+async fn a_general_token_goes_to_servers_of_the_settings_and_not_to_one_of_a_puppetfile() {
+    let ours = GitServer::start("127.0.0.1", "").await;
+    let evil = GitServer::start("localhost", "").await;
+    let directory = tempfile::tempdir().unwrap();
+    let git = Git {
+        access: with_token(&directory),
+        servers: CredentialServers::of([&*ours.remote("control")], []),
+        ..Git::default()
+    };
+    refused(&git, &ours.remote("control")).await;
+    assert_eq!(ours.shown(), [token_shown()]);
+    refused(&git, &ours.remote("module-of-the-same-server")).await;
+    assert_eq!(ours.shown(), [token_shown()]);
+    // A repository with a Puppetfile that names both.
+    let world = World::new();
+    let (one, two) = (ours.remote("one"), evil.remote("two"));
+    world.puppetfile(&format!(
+        "mod 'one', git: '{one}', branch: 'main'\nmod 'two', git: '{two}', branch: 'main'\n"
+    ));
+    let root = directory.path();
+    let mut settings = Settings::new(root.join("d"), root.join("environments"));
+    settings.sources = vec![Arc::new(Source::new("main", world.control().address()))];
+    let deployer = Deployer::open(settings, git.clone()).unwrap();
+    let round = deployer.round();
+    let found = deployer.environments(&round).await.unwrap();
+    let production = &found.found[&name("production")];
+    let said = deployer.build(production, &round).await.unwrap_err();
+    let said = format!("{said:?}");
+    assert_eq!(ours.shown(), [token_shown()], "{said}");
+    assert_eq!(evil.shown(), [""; 0], "{said}");
+    assert!(said.contains("git.credential_hosts"), "{said}");
+    // An administrator may name the server, or the repository.
+    let named = Git {
+        servers: CredentialServers::of([], [evil.address.trim_start_matches("http://")]),
+        ..git.clone()
+    };
+    refused(&named, &evil.remote("two")).await;
+    assert_eq!(evil.shown(), [token_shown()]);
+    let named = Git {
+        repositories: Arc::new(HashMap::from([(evil.remote("two"), Access::default())])),
+        ..git
+    };
+    refused(&named, &evil.remote("two")).await;
+    assert_eq!(evil.shown(), [token_shown()]);
+}
+
+#[tokio::test]
+async fn a_redirect_takes_no_token_to_another_server() {
+    let evil = GitServer::start("localhost", "").await;
+    let ours = GitServer::start("127.0.0.1", &evil.address).await;
+    let directory = tempfile::tempdir().unwrap();
+    let git = Git {
+        access: with_token(&directory),
+        servers: CredentialServers::of([&*ours.remote("control")], []),
+        ..Git::default()
+    };
+    let said = refused(&git, &ours.remote("moved")).await;
+    assert_eq!(ours.shown(), [token_shown()], "{said}");
+    assert_eq!(evil.shown(), [""; 0], "{said}");
+    let asked = evil.asked.load(Ordering::Relaxed);
+    assert!(asked > 0, "git did not follow the redirect: {said}");
+}
+
+/// Every user of the machine can read the arguments of programs.
+fn called_with(text: &str) -> Vec<String> {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|it| std::fs::read(it.path().join("cmdline")).ok());
+    let lines = lines.map(|line| String::from_utf8_lossy(&line).replace('\0', " "));
+    lines.filter(|line| line.contains(text)).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn credentials_in_an_address_are_in_no_argv() {
+    const CANARY: &str = "canary-51d7";
+    let server = GitServer::start("127.0.0.1", "").await;
+    let bare = server.remote("one");
+    let remote = bare.replace("://", &format!("://ops:{CANARY}%21@"));
+    let done = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let looking = {
+        let (done, bare) = (Arc::clone(&done), bare.clone());
+        std::thread::spawn(move || {
+            let (mut git, mut secret) = (Vec::new(), Vec::new());
+            while !done.load(Ordering::Relaxed) {
+                git.extend(called_with(&bare));
+                secret.extend(called_with(CANARY));
+            }
+            (git, secret)
+        })
+    };
+    let git = Git {
+        access: Access {
+            proxy: Some(String::new()),
+            ..Access::default()
+        },
+        ..Git::default()
+    };
+    // Each look sees the git of its moment.
+    for _ in 0..20 {
+        let said = refused(&git, &remote).await;
+        assert!(!said.contains(CANARY), "{said}");
+    }
+    done.store(true, Ordering::Relaxed);
+    let (git, secret) = looking.join().unwrap();
+    assert!(!git.is_empty(), "no git was seen");
+    assert_eq!(secret, Vec::<String>::new());
+    let pair = STANDARD.encode(format!("ops:{CANARY}!"));
+    assert_eq!(server.shown(), [format!("Basic {pair}")]);
+}

@@ -1,0 +1,220 @@
+//! Repositories that tests write to, and a deployer over them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use code_deployments::{Built, DeployError, Deployer, SourcesError};
+use code_settings::Settings;
+use code_sources::git::Git;
+use code_sources::source::{Found, Source};
+use code_store::lock::LOCK_FILE;
+use environments::EnvironmentName;
+
+pub(crate) struct World {
+    directory: tempfile::TempDir,
+    deployer: Option<Deployer>,
+    change: Box<dyn Fn(&mut Settings)>,
+}
+
+/// A repository with a work tree, which is also what is deployed from.
+pub(crate) struct Repository {
+    pub(crate) path: PathBuf,
+}
+
+/// The error of looking for environments in a control repository that is not there.
+pub(crate) async fn source_error(git: &Git, remote: &str) -> SourcesError {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path();
+    let mut settings = Settings::new(root.join("d"), root.join("environments"));
+    settings.sources = vec![Arc::new(Source::new("main", remote))];
+    let deployer = Deployer::open(settings, git.clone()).unwrap();
+    deployer.environments(&deployer.round()).await.unwrap_err()
+}
+
+// === impl World ===
+
+impl World {
+    /// A control repository `control` without any branch.
+    pub(crate) fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    pub(crate) fn with(change: impl Fn(&mut Settings) + 'static) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let control = Repository::init(&directory.path().join("control"));
+        let deployer = open(directory.path(), &control, &change);
+        Self {
+            directory,
+            deployer: Some(deployer),
+            change: Box::new(change),
+        }
+    }
+
+    /// As if the server had been started again.
+    pub(crate) fn restart(&mut self) {
+        // One at a time has the directory.
+        self.stop();
+        self.deployer = Some(open(self.path(), &self.control(), &self.change));
+    }
+
+    /// Another process may deploy then.
+    pub(crate) fn stop(&mut self) {
+        drop(self.deployer.take());
+    }
+
+    pub(crate) fn deployer(&self) -> &Deployer {
+        self.deployer.as_ref().unwrap()
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    pub(crate) fn control(&self) -> Repository {
+        self.at("control")
+    }
+
+    /// A new repository of a module.
+    pub(crate) fn module(&self, name: &str) -> Repository {
+        Repository::init(&self.path().join(name))
+    }
+
+    /// Makes the modules `m0`, `m1`, … and writes a Puppetfile that names them.
+    pub(crate) fn add_modules(&self, count: usize) {
+        let mut puppetfile = String::new();
+        for number in 0..count {
+            let repository = self.module(&format!("m{number}"));
+            let path = repository.path.display();
+            let line = format!("mod 'm{number}', git: '{path}', branch: 'production'\n");
+            puppetfile.push_str(&line);
+        }
+        self.control().write("Puppetfile", &puppetfile);
+    }
+
+    pub(crate) fn at(&self, name: &str) -> Repository {
+        Repository {
+            path: self.path().join(name),
+        }
+    }
+
+    pub(crate) fn live(&self, environment: &str) -> PathBuf {
+        self.path().join("code/environments").join(environment)
+    }
+
+    pub(crate) async fn found(&self, environment: &str) -> Found {
+        let round = self.deployer().round();
+        let environments = self.deployer().environments(&round).await.unwrap();
+        environments.found[&name(environment)].clone()
+    }
+
+    pub(crate) async fn build(&self, environment: &str) -> Result<Built, DeployError> {
+        let round = self.deployer().round();
+        let environments = self.deployer().environments(&round).await.unwrap();
+        self.deployer()
+            .build(&environments.found[&name(environment)], &round)
+            .await
+    }
+
+    /// What the Puppetfile of the control repository says from now on.
+    pub(crate) fn puppetfile(&self, text: &str) {
+        let text = text.replace("DIR", &self.path().display().to_string());
+        self.control().write("Puppetfile", &text).commit();
+    }
+
+    /// Builds and switches.
+    pub(crate) async fn deploy(&self, environment: &str) -> Result<Built, DeployError> {
+        let built = self.build(environment).await?;
+        self.deployer()
+            .switch(&built.environment, &built.signature)
+            .await?;
+        Ok(built)
+    }
+
+    /// The files of an environment with their contents, but for our own.
+    pub(crate) fn files(&self, environment: &str) -> BTreeMap<String, String> {
+        let mut files = BTreeMap::new();
+        read(&self.live(environment), "", &mut files);
+        files.retain(|path, _| ![".r10k-deploy.json", LOCK_FILE].contains(&path.as_str()));
+        files
+    }
+}
+
+fn open(directory: &Path, control: &Repository, change: &dyn Fn(&mut Settings)) -> Deployer {
+    let environments = directory.join("code/environments");
+    let mut settings = Settings::new(directory.join("deploys"), environments);
+    settings.sources = vec![Arc::new(Source::new("main", control.address()))];
+    change(&mut settings);
+    Deployer::open(settings, Git::default()).unwrap()
+}
+
+/// A deployer over a world that another process made.
+pub(crate) fn at(directory: &Path) -> Deployer {
+    let path = directory.join("control");
+    open(directory, &Repository { path }, &|_| {})
+}
+
+pub(crate) fn name(text: &str) -> EnvironmentName {
+    text.parse().unwrap()
+}
+
+fn read(directory: &Path, before: &str, files: &mut BTreeMap<String, String>) {
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let entry = entry.unwrap();
+        let path = format!("{before}{}", entry.file_name().to_str().unwrap());
+        let kind = entry.file_type().unwrap();
+        if kind.is_dir() {
+            read(&entry.path(), &format!("{path}/"), files);
+        } else if kind.is_symlink() {
+            let target = std::fs::read_link(entry.path()).unwrap();
+            files.insert(path, format!("-> {}", target.display()));
+        } else {
+            let bytes = std::fs::read(entry.path()).unwrap();
+            files.insert(path, String::from_utf8_lossy(&bytes).into_owned());
+        }
+    }
+}
+
+// === impl Repository ===
+
+impl Repository {
+    fn init(path: &Path) -> Self {
+        std::fs::create_dir_all(path).unwrap();
+        let repository = Self {
+            path: path.to_owned(),
+        };
+        repository.git(&["init", "--quiet", "--initial-branch=production"]);
+        repository
+    }
+
+    pub(crate) fn address(&self) -> String {
+        self.path.display().to_string()
+    }
+
+    pub(crate) fn git(&self, arguments: &[&str]) -> String {
+        let output = Command::new("git")
+            .current_dir(&self.path)
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
+            .args(arguments)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {arguments:?}: {said}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    pub(crate) fn write(&self, path: &str, content: &str) -> &Self {
+        let path = self.path.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+        self
+    }
+
+    /// Commits all that was written; gives the commit.
+    pub(crate) fn commit(&self) -> String {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--allow-empty", "--message=change"]);
+        self.git(&["rev-parse", "HEAD"])
+    }
+}

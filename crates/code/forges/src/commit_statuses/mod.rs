@@ -1,0 +1,199 @@
+//! Commit statuses: a forge shows at the commit of a control repository how its deployment went. Main type:
+//! [`Statuses`].
+//!
+//! The rules that must hold: of one environment and commit, what was told last is not told again, since forges take
+//! some 1,000 statuses of a commit and no more; and a token goes to the forge's API and nowhere else.
+
+mod message;
+mod place;
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+use async_trait::async_trait;
+use environments::EnvironmentName;
+use optional_feature::Feature;
+use reqwest::{Client, RequestBuilder, Url};
+use secrecy::{ExposeSecret as _, SecretString};
+
+pub use place::PlaceError;
+
+use self::message::{Message, Status};
+use self::place::Place;
+use crate::incoming_webhooks::Host;
+use code_deployments::sender::{SendError, Sender};
+use code_deployments::service::{MadeOf, Observer, Over};
+use code_sources::remote_address::without_credentials;
+
+/// How a source's forge is told.
+#[derive(Clone, Debug)]
+pub struct StatusSettings {
+    /// Its kind.
+    pub host: Host,
+    /// May write statuses of the repository; while its file cannot be read, deployments say why nothing was told.
+    pub token: Feature<SecretString>,
+    /// Where its API is; `None`: where forges of its kind have it, on the host of the source's address.
+    pub api: Option<Url>,
+    /// `owner/name`; `None`: as the source's address says.
+    pub repository: Option<String>,
+    /// Where people get who want to know more.
+    pub link: Option<Url>,
+}
+
+/// Tells the forges of sources.
+#[derive(Debug)]
+pub struct Statuses {
+    of: HashMap<String, StatusSettings>,
+    /// What was told last of environments, of which there are as many as are deployed.
+    told: Mutex<HashMap<EnvironmentName, (String, State)>>,
+    sender: Sender,
+}
+
+/// What is told of a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Pending,
+    Success,
+    Failure,
+}
+
+/// What of an error is told, in bytes: GitHub takes 140 characters, others more.
+const DESCRIPTION_BYTES: usize = 140;
+
+// === impl Statuses ===
+
+impl Statuses {
+    /// By the names of the sources, which are there with these addresses.
+    ///
+    /// # Errors
+    /// If there is no such source, or nobody says where its forge is.
+    pub fn new(
+        of: HashMap<String, StatusSettings>,
+        remotes: &HashMap<String, String>,
+    ) -> Result<Self, PlaceError> {
+        for (source, settings) in &of {
+            let remote = remotes.get(source).ok_or_else(|| {
+                let mut known: Vec<&str> = remotes.keys().map(String::as_str).collect();
+                known.sort_unstable();
+                PlaceError::NoSource {
+                    source_name: source.clone(),
+                    known: known.join(", "),
+                }
+            })?;
+            Place::of(settings, remote)?;
+        }
+        Ok(Self {
+            of,
+            told: Mutex::default(),
+            sender: Sender::default(),
+        })
+    }
+
+    /// What is to be sent; `None`: nothing new, or the source has no forge.
+    fn due(
+        &self,
+        environment: &EnvironmentName,
+        made_of: &MadeOf,
+        status: Status<'_>,
+    ) -> Option<Result<(Message, &SecretString), String>> {
+        let settings = self.of.get(&made_of.source)?;
+        let told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = told.get(environment);
+        // That it begins is no news of a commit of which is known how it ended.
+        let is_known = last.is_some_and(|(commit, state)| {
+            *commit == made_of.commit && (*state == status.state || status.state == State::Pending)
+        });
+        if is_known {
+            return None;
+        }
+        let place = Place::of(settings, &made_of.remote).map_err(|error| error.to_string());
+        Some(place.and_then(|place| {
+            let token = settings.token.get().map_err(|fault| fault.to_string())?;
+            let message = Message::of(settings.host, &place, settings.link.as_ref(), &status);
+            Ok((message, token))
+        }))
+    }
+
+    fn note(&self, environment: &EnvironmentName, made_of: &MadeOf, state: State) {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        told.insert(environment.clone(), (made_of.commit.clone(), state));
+    }
+}
+
+#[async_trait]
+impl Observer for Statuses {
+    async fn begun(&self, environment: &EnvironmentName, made_of: &MadeOf) {
+        let status = Status {
+            state: State::Pending,
+            environment,
+            commit: &made_of.commit,
+            description: "it is being deployed",
+        };
+        let Some(Ok((message, token))) = self.due(environment, made_of, status) else {
+            return;
+        };
+        // Once only: how it ends is more important, and what is wrong is told then.
+        let sent = self
+            .sender
+            .once(|http| request(http, &message, token))
+            .await;
+        match sent {
+            Ok(()) => self.note(environment, made_of, State::Pending),
+            Err(error) => tracing::info!(%environment, %error, "a forge was not told of a begin"),
+        }
+    }
+
+    async fn over(&self, over: &Over) -> Vec<String> {
+        let (Some(made_of), false) = (&over.made_of, over.is_dry) else {
+            return Vec::new();
+        };
+        let Ok(environment) = over.deploy.environment.parse::<EnvironmentName>() else {
+            return Vec::new();
+        };
+        let (state, description) = match &over.deploy.error {
+            None => (State::Success, "it is live".to_owned()),
+            Some(error) => (State::Failure, error.msg.clone()),
+        };
+        let status = Status {
+            state,
+            environment: &environment,
+            commit: &made_of.commit,
+            description: &description[..description.floor_char_boundary(DESCRIPTION_BYTES)],
+        };
+        let sent = match self.due(&environment, made_of, status) {
+            None => return Vec::new(),
+            Some(Err(error)) => Err(error),
+            Some(Ok((message, token))) => {
+                let request = |http: &Client| request(http, &message, token);
+                self.sender
+                    .send(request)
+                    .await
+                    .map_err(|error| said(&error))
+            }
+        };
+        match sent {
+            Ok(()) => {
+                self.note(&environment, made_of, state);
+                Vec::new()
+            }
+            Err(error) => {
+                let remote = without_credentials(&made_of.remote);
+                vec![format!("the forge of {remote} was not told: {error}")]
+            }
+        }
+    }
+}
+
+fn request(http: &Client, message: &Message, token: &SecretString) -> RequestBuilder {
+    let request = http.post(message.url.clone()).json(&message.body);
+    message.proof.add(request, token.expose_secret())
+}
+
+fn said(error: &SendError) -> String {
+    match error {
+        SendError::Status(status) if matches!(status.as_u16(), 401 | 403 | 404) => {
+            format!("{error}; look at the token, which must be one that may write statuses there")
+        }
+        error => error.to_string(),
+    }
+}

@@ -1,0 +1,10 @@
+//! Forges, such as GitHub and GitLab: their webhooks about pushes, and the statuses that they show at commits.
+//!
+//! Main types: [`incoming_webhooks::Push`], one branch that a webhook is about; [`commit_statuses::Statuses`], which
+//! sends the outcome of each deployment to the forge of its control repository.
+//!
+//! Invariant: a webhook whose proof does not fit starts nothing, and a token goes only to the API of its own forge.
+
+pub mod commit_statuses;
+pub mod defaults;
+pub mod incoming_webhooks;

@@ -1,6 +1,12 @@
-//! Code Manager: environments from control repositories and Puppetfiles. Main type: [`Deployer`].
+//! Deployments of code: control repositories and Puppetfiles become versions of environments, which become live.
 //!
-//! The rule that must hold: every reader of an environment sees one whole version of it, always.
+//! Main types: [`Deployer`], which builds a version and switches to it; [`CodeManager`], the service of Code Manager's
+//! API with its queue, history and pins.
+//!
+//! A deployment takes its settings from `code-settings`, is resolved and fetched by `code-sources`, built and switched
+//! in `code-store`, followed by other servers through `file-sync`, and reported by `forges` as an observer.
+//!
+//! Invariant: a deployment that fails leaves the live version as it was.
 
 pub mod defaults;
 pub mod deployer;

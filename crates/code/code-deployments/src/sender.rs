@@ -56,10 +56,7 @@ impl Sender {
     }
 
     /// Sends once, and says what became of it.
-    pub async fn once(
-        &self,
-        request: impl Fn(&Client) -> RequestBuilder,
-    ) -> Result<(), SendError> {
+    pub async fn once(&self, request: impl Fn(&Client) -> RequestBuilder) -> Result<(), SendError> {
         let client = self.client().await.map_err(SendError::Client)?;
         // The address may have a secret in it.
         let failed = |error: reqwest::Error| self.failed(&error.without_url());
@@ -71,10 +68,7 @@ impl Sender {
     }
 
     /// Sends, and again where that may help.
-    pub async fn send(
-        &self,
-        request: impl Fn(&Client) -> RequestBuilder,
-    ) -> Result<(), SendError> {
+    pub async fn send(&self, request: impl Fn(&Client) -> RequestBuilder) -> Result<(), SendError> {
         let mut backoff = TELL_BACKOFF;
         for _ in 1..TELL_ATTEMPTS {
             match self.once(&request).await {

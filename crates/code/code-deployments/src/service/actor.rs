@@ -15,14 +15,24 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::error::SubmitError;
+use super::observer::Over;
 use super::perform::{Look, Performed, Tools, perform};
 use super::queue::{Queue, Work};
 use super::record::{Action, By, Deployment, State};
 use super::room::Room;
-use super::{Over, SubmitError, Submitted};
 use crate::defaults::{DEPLOYS_WAITING, DRAIN};
 use code_sources::resolve::Round;
 use code_store::gc::Collected;
+
+/// Deployments that were written down.
+#[derive(Debug, Default)]
+pub struct Submitted {
+    /// Environments and numbers, in the order in which they were asked for.
+    pub deployments: Vec<(EnvironmentName, i64)>,
+    /// Each tells its end.
+    pub ends: Vec<oneshot::Receiver<Deployment>>,
+}
 
 /// What the service is asked for.
 pub(super) enum Message {

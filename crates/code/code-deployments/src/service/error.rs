@@ -1,12 +1,14 @@
-//! Errors of the service: [`StartError`] at its start, [`SubmitError`] afterwards.
+//! Errors of the service: [`StartError`] at its start, [`SubmitError`] and
+//! [`VerifyError`] afterwards.
 
 use std::sync::Arc;
 
 use store::StoreError;
 
-use crate::error::SourcesError;
+use crate::error::{DeployError, SourcesError};
 use code_settings::R10kFileError;
 use code_store::content::ContentError;
+use code_store::integrity::CheckError;
 
 /// Reason for which a deployment, or another request to the service, was not accepted.
 #[derive(Debug, thiserror::Error)]
@@ -49,6 +51,20 @@ pub enum StartError {
     /// The plans and jobs that hold an environment cannot be asked.
     #[error("cannot see which plans and jobs run: {0}")]
     InUse(String),
+}
+
+/// Reason for which the store is not verified, or not repaired.
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// The store cannot be compared.
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    /// Damaged contents cannot be removed.
+    #[error(transparent)]
+    Discard(#[from] DeployError),
+    /// Repairs were not accepted.
+    #[error(transparent)]
+    Submit(#[from] SubmitError),
 }
 
 // === impl SubmitError ===

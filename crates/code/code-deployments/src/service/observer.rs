@@ -9,7 +9,7 @@ use api_types::CodeDeploy;
 use async_trait::async_trait;
 use environments::EnvironmentName;
 
-use super::State;
+use super::record::State;
 
 /// A forge, or a program that wants to know.
 #[async_trait]

@@ -21,7 +21,9 @@ use super::queue::Work;
 use super::record::{Action, Deployment, Fault, Outcome, State, cut};
 use store::now_ms;
 
-use super::{MadeOf, Others, kinds};
+use super::kinds;
+use super::listeners::Others;
+use super::observer::MadeOf;
 use crate::defaults::{ERROR_BYTES, SWITCH_WAIT};
 use crate::deployer::{Built, Deployer};
 use crate::error::{DeployError, SourcesError};

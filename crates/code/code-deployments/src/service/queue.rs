@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use environments::EnvironmentName;
 
-use super::Action;
+use super::record::Action;
 use code_store::version::Signature;
 
 /// Work that waits, and the environments that are worked on.

@@ -16,7 +16,9 @@ use tokio_util::sync::CancellationToken;
 use super::perform::Tools;
 use store::now_ms;
 
-use super::{InUse, SubmitError, blocking};
+use super::blocking::blocking;
+use super::error::SubmitError;
+use super::listeners::InUse;
 use crate::defaults::{COLLECT_NOTES, COLLECT_SPARE};
 use crate::deployer::Deployer;
 use code_store::gc::{Collected, Kept};

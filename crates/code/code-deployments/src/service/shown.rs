@@ -4,7 +4,7 @@ use api_types::{
     CodeDeploy, CodeDeployment, ErrorBody, FileSyncCommits, LateFollower, Object, Timestamp, kinds,
 };
 
-use super::{Deployment, Fault, State};
+use super::record::{Deployment, Fault, State};
 
 impl Deployment {
     /// As `deploys` shows it. It is still syncing where followers do not have it; a dry run is complete when it is

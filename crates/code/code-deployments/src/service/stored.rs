@@ -3,9 +3,10 @@
 use environments::EnvironmentName;
 use store::{CodePinRow, StoreError, now_ms};
 
+use super::blocking::blocking;
 use super::error::SubmitError;
+use super::manager::CodeManager;
 use super::record::{By, cut};
-use super::{CodeManager, blocking};
 use crate::defaults::REASON_BYTES;
 use code_store::diff::{Changes, FileChanges};
 use code_store::lock::Lock;

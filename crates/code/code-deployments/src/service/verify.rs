@@ -8,24 +8,11 @@ use std::sync::Arc;
 
 use environments::EnvironmentName;
 
-use super::{Action, By, CodeManager, SubmitError};
-use crate::error::DeployError;
-use code_store::integrity::{CheckError, StoreVerification, VersionRepair};
+use super::error::{SubmitError, VerifyError};
+use super::manager::CodeManager;
+use super::record::{Action, By};
+use code_store::integrity::{StoreVerification, VersionRepair};
 use code_store::version::Signature;
-
-/// Reason for which the store is not verified, or not repaired.
-#[derive(Debug, thiserror::Error)]
-pub enum VerifyError {
-    /// The store cannot be compared.
-    #[error(transparent)]
-    Check(#[from] CheckError),
-    /// Damaged contents cannot be removed.
-    #[error(transparent)]
-    Discard(#[from] DeployError),
-    /// Repairs were not accepted.
-    #[error(transparent)]
-    Submit(#[from] SubmitError),
-}
 
 // === impl CodeManager ===
 

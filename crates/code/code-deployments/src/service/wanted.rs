@@ -5,7 +5,10 @@
 
 use environments::EnvironmentName;
 
-use super::{Action, CodeManager, SubmitError, blocking};
+use super::blocking::blocking;
+use super::error::SubmitError;
+use super::manager::CodeManager;
+use super::record::Action;
 use code_store::lock::is_module_name;
 
 // === impl CodeManager ===

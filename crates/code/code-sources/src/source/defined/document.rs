@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use psych::{Node, Value};
 use puppetfile::{InnerPath, Mod, Position};
 
+use super::definition::{DefinedError, Definition, Document};
 use super::options::{self, Options, Text};
-use super::{DefinedError, Definition, Document};
 use crate::defaults::{MODS, SOURCE_ENVIRONMENTS};
 use crate::git::Wanted;
 use crate::source::{Base, Conflicts, Source, name};

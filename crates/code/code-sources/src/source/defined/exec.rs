@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use tokio::process::Command;
 
-use super::{DefinedError, Document};
+use super::definition::{DefinedError, Document};
 use crate::defaults::{SOURCE_BYTES, SOURCE_TIMEOUT};
 use crate::program::{self, one_line};
 

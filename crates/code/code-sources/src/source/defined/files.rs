@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use super::{DefinedError, Document};
+use super::definition::{DefinedError, Document};
 use crate::defaults::{SOURCE_BYTES, SOURCE_FILES};
 
 /// How the files of a directory end.

@@ -1,0 +1,11 @@
+//! Work on the disk beside the threads of the runtime: [`blocking`].
+
+use super::error::SubmitError;
+
+/// Runs `work` on a thread that may block.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, SubmitError> + Send + 'static,
+) -> Result<T, SubmitError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or(Err(SubmitError::Stopping))
+}

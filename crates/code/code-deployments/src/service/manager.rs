@@ -1,0 +1,293 @@
+//! The service that deploys code: [`CodeManager`].
+
+use super::actor::Submitted;
+use super::actor::{Actor, Message};
+use super::current::Current;
+use super::error::StartError;
+use super::error::SubmitError;
+use super::holds::Blockers;
+use super::holds::Who;
+use super::holds::Worker;
+use super::listeners::InUse;
+use super::listeners::Others;
+use super::locks::Hold;
+use super::locks::Locks;
+use super::perform::Tools;
+use super::record::Action;
+use super::record::By;
+use super::record::Deployment;
+use super::room::DiskUse;
+use super::room::Room;
+use crate::defaults::{KEEP_HISTORY, REQUESTS, WORKER_WAIT};
+use crate::deployer::Deployer;
+use api_types::LateFollower;
+use code_settings::R10kFileError;
+use code_store::gc::Collected;
+use code_store::write_probe::WriteObstacle;
+use environments::EnvironmentName;
+use file_sync::{Announced, FileSync};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use store::{Store, StoreError, now_ms};
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+/// Deploys code, one environment after the other. Cheap to clone.
+#[derive(Clone)]
+pub struct CodeManager {
+    pub(super) inner: Arc<Inner>,
+}
+
+pub(super) struct Inner {
+    pub(super) tools: Tools,
+    pub(super) in_use: Arc<dyn InUse>,
+    pub(super) to_actor: mpsc::Sender<Message>,
+    pub(super) disk_use: watch::Receiver<Option<DiskUse>>,
+    /// One verification after the other.
+    pub(super) verifying: Arc<tokio::sync::Mutex<()>>,
+    pub(super) stop: CancellationToken,
+    pub(super) running: Mutex<Vec<JoinHandle<()>>>,
+}
+
+// === impl CodeManager ===
+
+impl CodeManager {
+    /// Takes up what was not over when the server went down.
+    pub async fn start(
+        deployer: Deployer,
+        store: Store,
+        in_use: Arc<dyn InUse>,
+        others: Others,
+    ) -> Result<Self, StartError> {
+        let age = i64::try_from(KEEP_HISTORY.as_millis()).unwrap_or(i64::MAX);
+        store
+            .prune_code_deploys(now_ms().saturating_sub(age))
+            .await?;
+        let open = store.open_code_deploys().await?;
+        deployer.claim()?;
+        let locks = Locks::default();
+        // Before anything is switched.
+        for (worker, environment) in in_use.holding().await.map_err(StartError::InUse)? {
+            locks.restore(worker, &environment);
+        }
+        let tools = Tools {
+            current: Arc::new(Current::new(deployer.clone())),
+            deployer,
+            store,
+            locks,
+            others,
+        };
+        let (to_actor, inbox) = mpsc::channel(REQUESTS);
+        let stop = CancellationToken::new();
+        let (found, disk_use) = watch::channel(None);
+        let room = Room::new(Arc::clone(&in_use), found);
+        let actor = Actor::new(tools.clone(), open, room);
+        let keeper = keep(tools.locks.clone(), Arc::clone(&in_use));
+        let keeper = stop.clone().run_until_cancelled_owned(keeper);
+        let running = vec![
+            tokio::spawn(actor.run(inbox, stop.clone())),
+            tokio::spawn(async move {
+                // It has no end of its own.
+                let _: Option<()> = keeper.await;
+            }),
+        ];
+        Ok(Self {
+            inner: Arc::new(Inner {
+                tools,
+                in_use,
+                to_actor,
+                disk_use,
+                verifying: Arc::default(),
+                stop,
+                running: Mutex::new(running),
+            }),
+        })
+    }
+
+    /// Ends; what is not over then goes on after the next start.
+    pub async fn shutdown(&self) {
+        self.inner.stop.cancel();
+        let running: Vec<_> = {
+            let running = self.inner.running.lock();
+            running
+                .unwrap_or_else(PoisonError::into_inner)
+                .drain(..)
+                .collect()
+        };
+        for running in running {
+            // A panic was told when it happened.
+            drop(running.await);
+        }
+    }
+
+    /// Waits until no deployment switches the environment, and keeps any from it; whom for, if it takes too
+    /// long.
+    pub async fn hold(&self, environment: &EnvironmentName) -> Result<Hold, Blockers> {
+        let locks = &self.inner.tools.locks;
+        locks
+            .take(environment, Who::Worker(None), WORKER_WAIT)
+            .await
+    }
+
+    /// A plan or a job runs with what it holds, until it is over.
+    pub async fn keep(&self, worker: Worker, hold: Hold) {
+        self.inner.tools.locks.keep(worker, hold);
+        // It may be over already.
+        release(&self.inner.tools.locks, &*self.inner.in_use).await;
+    }
+
+    /// Whom deployments wait for, by their numbers.
+    pub fn waiting(&self) -> HashMap<i64, Blockers> {
+        self.inner.tools.locks.waiting()
+    }
+
+    /// Does these things, as soon as they have their turn.
+    pub async fn submit(
+        &self,
+        wanted: Vec<(EnvironmentName, Action)>,
+        by: By,
+    ) -> Result<Submitted, SubmitError> {
+        let (reply, answer) = oneshot::channel();
+        let message = Message::Submit { wanted, by, reply };
+        let sent = self.inner.to_actor.send(message).await;
+        sent.map_err(|_| SubmitError::Stopping)?;
+        answer.await.map_err(|_| SubmitError::Stopping)?
+    }
+
+    /// Whether another tool may publish environments.
+    pub fn has_staging(&self) -> bool {
+        self.inner.tools.deployer.has_staging()
+    }
+
+    /// Who follows; `None`: nobody may.
+    pub fn file_sync(&self) -> Option<&FileSync> {
+        self.inner.tools.others.file_sync.as_ref()
+    }
+
+    /// Followers that do not have what a deployment made live, or something newer.
+    pub fn late(&self, deployment: &Deployment) -> Vec<LateFollower> {
+        let outcome = deployment.outcome.as_ref();
+        let (Some(sync), Some(generation)) =
+            (self.file_sync(), outcome.and_then(|it| it.generation))
+        else {
+            return Vec::new();
+        };
+        let Ok(environment) = deployment.environment.parse() else {
+            return Vec::new();
+        };
+        let signature = deployment.signature.as_ref();
+        let announced = Announced {
+            generation,
+            signature: signature.and_then(|it| it.parse().ok()),
+        };
+        sync.behind(&environment, &announced)
+    }
+
+    /// The environments that a branch of the sources with this prefix is; all sources if it is `None`. By the
+    /// last settings that could be used.
+    pub fn environments_of(&self, branch: &str, prefix: Option<&str>) -> Vec<EnvironmentName> {
+        let current = &self.inner.tools.current;
+        let deployer = current.look().unwrap_or_else(|_| current.last());
+        deployer.environments_of(branch, prefix)
+    }
+
+    /// Why deployments from sources are refused at this moment.
+    pub async fn settings_fault(&self) -> Option<Arc<R10kFileError>> {
+        self.inner.tools.current.settled().await.err()
+    }
+
+    /// What keeps every deployment from going live at this moment, by a probe of the directories.
+    pub async fn write_obstacles(&self) -> Vec<WriteObstacle> {
+        let probe = self.inner.tools.deployer.probe();
+        let probed = tokio::task::spawn_blocking(move || probe.obstacles()).await;
+        // A panic was told when it happened.
+        probed.unwrap_or_default()
+    }
+
+    /// One deployment.
+    pub async fn deployment(&self, id: i64) -> Result<Option<Deployment>, StoreError> {
+        let row = self.inner.tools.store.code_deploy(id).await?;
+        Ok(row.map(Into::into))
+    }
+
+    /// Those that are not over, oldest first.
+    pub async fn open(&self) -> Result<Vec<Deployment>, StoreError> {
+        let rows = self.inner.tools.store.open_code_deploys().await?;
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    /// The last deployments of environments of which they failed.
+    pub async fn failed(&self) -> Result<Vec<Deployment>, StoreError> {
+        let rows = self.inner.tools.store.failed_code_deploys().await?;
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    /// The newest deployments that are over, by environment; none of environments that were taken away.
+    pub async fn newest(&self) -> Result<Vec<Deployment>, StoreError> {
+        let rows = self.inner.tools.store.newest_code_deploys().await?;
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    /// The last deployments that made something live, by environment.
+    pub async fn live(&self) -> Result<Vec<Deployment>, StoreError> {
+        let rows = self.inner.tools.store.live_code_deploys().await?;
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    /// Deployments before this number, newest first.
+    pub async fn history(
+        &self,
+        environment: Option<&EnvironmentName>,
+        before: Option<i64>,
+        limit: i64,
+    ) -> Result<Vec<Deployment>, StoreError> {
+        let environment = environment.map(EnvironmentName::as_str);
+        let rows = self
+            .inner
+            .tools
+            .store
+            .code_deploys(environment, before, limit);
+        Ok(rows.await?.into_iter().map(Into::into).collect())
+    }
+
+    /// Makes room on the disk, as soon as what is under way is over.
+    pub async fn collect(&self, dry_run: bool) -> Result<Collected, SubmitError> {
+        let (reply, answer) = oneshot::channel();
+        let message = Message::Collect { dry_run, reply };
+        let sent = self.inner.to_actor.send(message).await;
+        sent.map_err(|_| SubmitError::Stopping)?;
+        answer.await.map_err(|_| SubmitError::Stopping)?
+    }
+
+    /// What the disk had when room was made last; it tells when it is made again.
+    pub fn disk_use(&self) -> watch::Receiver<Option<DiskUse>> {
+        self.inner.disk_use.clone()
+    }
+}
+
+impl fmt::Debug for CodeManager {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CodeManager").finish_non_exhaustive()
+    }
+}
+
+/// Gives back what workers held that are over, whenever one is.
+async fn keep(locks: Locks, in_use: Arc<dyn InUse>) {
+    loop {
+        in_use.worker_over().await;
+        release(&locks, &*in_use).await;
+    }
+}
+
+async fn release(locks: &Locks, in_use: &dyn InUse) {
+    if !locks.has_workers() {
+        return;
+    }
+    match in_use.holding().await {
+        Ok(holding) => locks.keep_only(&holding.into_iter().map(|(worker, _)| worker).collect()),
+        // The next one that is over looks again.
+        Err(error) => tracing::warn!(%error, "cannot see which plans and jobs are over"),
+    }
+}

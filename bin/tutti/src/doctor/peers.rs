@@ -168,17 +168,13 @@ impl Peer {
 }
 
 fn client(files: Option<&TlsFiles>) -> Result<reqwest::Client, String> {
-    let builder = reqwest::Client::builder()
-        .no_proxy()
-        .redirect(reqwest::redirect::Policy::none());
     let builder = match files {
         Some(files) => {
             let tls = ClientTls::load(files)
                 .map_err(|error| format!("{:#}", anyhow::Error::new(error)))?;
-            builder.tls_backend_preconfigured(Arc::unwrap_or_clone(tls))
+            http_client::builder(tls)
         }
-        // Plain HTTP: the settings are never used, and the library wants some.
-        None => builder.tls_backend_preconfigured(Arc::unwrap_or_clone(ClientTls::first_contact())),
+        None => http_client::without_tls(),
     };
     builder.build().map_err(|error| error.to_string())
 }

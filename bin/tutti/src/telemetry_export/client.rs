@@ -2,14 +2,13 @@
 //!
 //! The rule: every request has a deadline, and of an answer no more than [`ANSWER_BYTES`] is read.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use http::{Request, Response};
 use opentelemetry_http::{HttpClient, HttpError};
-use rustls_platform_verifier::BuilderVerifierExt as _;
+use pki::ClientTls;
 use tokio::runtime::Handle;
 
 /// OpenTelemetry's own limit for one export.
@@ -26,27 +25,13 @@ pub(super) struct Client {
     runtime: Handle,
 }
 
-/// More than an answer to an export has.
-#[derive(Debug, thiserror::Error)]
-#[error("the collector answered more than {ANSWER_BYTES} bytes")]
-struct LongAnswer;
-
 // === impl Client ===
 
 impl Client {
     /// Trusts the roots of the machine.
     pub(super) fn new() -> anyhow::Result<Self> {
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let tls = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_platform_verifier()?
-            .with_no_client_auth();
-        let http = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls)
-            .redirect(reqwest::redirect::Policy::none())
-            .no_proxy()
+        let http = http_client::builder(ClientTls::machine_roots()?)
             .timeout(REQUEST_TIMEOUT)
-            .user_agent(concat!("tutti/", env!("CARGO_PKG_VERSION")))
             .build()?;
         Ok(Self {
             http,
@@ -68,14 +53,8 @@ async fn send(
     request: Request<Bytes>,
 ) -> Result<Response<Bytes>, HttpError> {
     let mut answer = http.execute(request.try_into()?).await?;
-    let mut body = BytesMut::new();
-    while let Some(piece) = answer.chunk().await? {
-        if body.len() + piece.len() > ANSWER_BYTES {
-            return Err(LongAnswer.into());
-        }
-        body.extend_from_slice(&piece);
-    }
-    let mut response = Response::new(body.freeze());
+    let body = http_client::read_body(&mut answer, ANSWER_BYTES).await?;
+    let mut response = Response::new(Bytes::from(body));
     *response.status_mut() = answer.status();
     *response.headers_mut() = std::mem::take(answer.headers_mut());
     Ok(response)

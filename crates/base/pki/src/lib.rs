@@ -36,6 +36,6 @@ pub use key::KeyType;
 pub use pem_file::PemFileError;
 pub use privileged::{NamePattern, Privilege, PrivilegedName, PrivilegedNames};
 pub use tls::{
-    ClientAuth, ClientTls, LoadError, OwnCertificateError, Revocations, ServerCertnames, ServerTls,
-    TlsFiles, UnexpectedCertname, verify_own,
+    ClientAuth, ClientTls, LoadError, OwnCertificateError, Revocations, RootsError,
+    ServerCertnames, ServerTls, TlsFiles, UnexpectedCertname, verify_own,
 };

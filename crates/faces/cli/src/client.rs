@@ -62,7 +62,7 @@ impl Client {
         if !settings.color {
             anstream::ColorChoice::Never.write_global();
         }
-        let mut http = reqwest::Client::builder();
+        let mut http = http_client::builder(tls(settings)?);
         if let Some(address) = settings.address
             && let Ok(url) = Url::parse(&settings.service_url)
             && let Some(host) = url.host_str()
@@ -70,12 +70,8 @@ impl Client {
             http = http.resolve(host, address);
         }
         let http = http
-            .tls_backend_preconfigured(tls(settings)?)
             .https_only(true)
-            .no_proxy()
             .connect_timeout(CONNECT_TIMEOUT)
-            .redirect(reqwest::redirect::Policy::none())
-            .user_agent(concat!("tutti/", env!("CARGO_PKG_VERSION")))
             .build()
             .map_err(|error| Failure::Usage(format!("cannot make an HTTPS client: {error}")))?;
         Ok(Self {
@@ -276,7 +272,7 @@ pub(crate) fn token(path: &Path) -> Result<SecretString, Failure> {
     }
 }
 
-fn tls(settings: &Settings) -> Result<rustls::ClientConfig, Failure> {
+fn tls(settings: &Settings) -> Result<Arc<rustls::ClientConfig>, Failure> {
     let Some(path) = &settings.cacert else {
         return Err(Failure::Usage(
             "no CA certificate to check the server against: give --cacert FILE or set TUTTI_CACERT \
@@ -313,7 +309,7 @@ fn tls(settings: &Settings) -> Result<rustls::ClientConfig, Failure> {
         .map_err(|error| invalid(error.to_string()))?
         .with_root_certificates(roots);
     match &settings.identity {
-        None => Ok(config.with_no_client_auth()),
+        None => Ok(Arc::new(config.with_no_client_auth())),
         Some(identity) => {
             let (chain, key) = pair(identity)?;
             let unfit = |_| Failure::Content {
@@ -323,7 +319,8 @@ fn tls(settings: &Settings) -> Result<rustls::ClientConfig, Failure> {
                     identity.key.display()
                 ),
             };
-            config.with_client_auth_cert(chain, key).map_err(unfit)
+            let config = config.with_client_auth_cert(chain, key).map_err(unfit)?;
+            Ok(Arc::new(config))
         }
     }
 }

@@ -34,8 +34,8 @@ pub(crate) fn check(settings: &LdapSettings) -> Result<(), SettingsError> {
     {
         return bad("ca_certificates", "is too long");
     }
-    if let Err(what) = roots::client(settings.ca_certificates.as_deref()) {
-        let place = "ca_certificates";
+    if let Err(error) = roots::client(settings.ca_certificates.as_deref()) {
+        let (place, what) = ("ca_certificates", error.to_string());
         return Err(SettingsError { place, what });
     }
     Ok(())

@@ -6,7 +6,7 @@
 use error_causes::ConnectionError;
 use std::sync::Arc;
 
-use rustls_platform_verifier::BuilderVerifierExt as _;
+use pki::ClientTls;
 
 use crate::OpenError;
 use crate::defaults::{CONNECT_TIMEOUT, ERROR_CHARS, REQUEST_TIMEOUT};
@@ -41,18 +41,9 @@ pub enum DeliveryError {
 impl Sender {
     /// Trusts the roots of the machine.
     pub(crate) fn new() -> Result<Self, OpenError> {
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let tls = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()?
-            .with_platform_verifier()?
-            .with_no_client_auth();
-        let http = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls)
-            .redirect(reqwest::redirect::Policy::none())
-            .no_proxy()
+        let http = http_client::builder(ClientTls::machine_roots()?)
             .connect_timeout(CONNECT_TIMEOUT)
             .timeout(REQUEST_TIMEOUT)
-            .user_agent(concat!("tutti/", env!("CARGO_PKG_VERSION")))
             .build()?;
         let metrics = Arc::default();
         Ok(Self { http, metrics })

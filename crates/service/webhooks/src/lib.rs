@@ -94,9 +94,9 @@ pub enum OpenError {
     /// The HTTP client.
     #[error("cannot make an HTTP client")]
     Http(#[from] reqwest::Error),
-    /// The roots of the machine.
-    #[error("cannot use the machine's trusted certificates; is the package ca-certificates there?")]
-    Tls(#[from] rustls::Error),
+    /// The machine's list of trusted CAs.
+    #[error("cannot verify receivers of webhooks")]
+    Tls(#[from] pki::RootsError),
 }
 
 // === impl Webhooks ===

@@ -124,7 +124,7 @@ pub enum ServerCheck {
     Nothing,
 }
 
-fn builder() -> rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier> {
+pub(super) fn builder() -> rustls::ConfigBuilder<ClientConfig, rustls::WantsVerifier> {
     ClientConfig::builder_with_provider(super::provider())
         .with_protocol_versions(&[&rustls::version::TLS13, &rustls::version::TLS12])
         .expect("the provider supports TLS 1.2 and 1.3")

@@ -22,6 +22,7 @@ mod material;
 mod named_server;
 mod own;
 mod revocations;
+mod roots;
 mod server;
 mod watch;
 
@@ -32,6 +33,7 @@ pub use client::{ClientTls, ServerCheck};
 pub use files::{LoadError, TlsFiles};
 pub use own::{OwnCertificateError, verify_own};
 pub use revocations::Revocations;
+pub use roots::RootsError;
 pub use server::{ClientAuth, ServerTls};
 
 /// The cryptography that every TLS connection of Tutti uses.

@@ -277,10 +277,8 @@ impl Downloader {
         let tls = self.config.tls.as_ref();
         let files = tls.ok_or_else(|| FetchError::Setup("no certificate is configured".into()))?;
         let tls = ClientTls::load(files).map_err(|error| FetchError::Setup(chain(&error)))?;
-        let mut builder = Client::builder()
-            .tls_backend_preconfigured((*tls).clone())
+        let mut builder = http_client::builder(tls)
             .https_only(true)
-            .no_proxy()
             .connect_timeout(self.config.connect_timeout);
         if let Some(proxy) = &self.config.proxy {
             let proxy = reqwest::Proxy::all(proxy)

@@ -8,6 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
 
+use http_client::BodyError;
 use pcp::Certname;
 use reqwest::header::{CONTENT_TYPE, DATE, HeaderValue, IF_MODIFIED_SINCE, LAST_MODIFIED};
 use reqwest::{Response, StatusCode};
@@ -121,12 +122,9 @@ impl FetchError {
 
 impl CaClient {
     pub(crate) fn new(server: &CaUri, tls: Arc<rustls::ClientConfig>) -> Result<Self, FetchError> {
-        let http = reqwest::Client::builder()
-            .tls_backend_preconfigured(Arc::unwrap_or_clone(tls))
+        let http = http_client::builder(tls)
             .connect_timeout(defaults::CA_CONNECT_TIMEOUT)
             .timeout(defaults::CA_REQUEST_TIMEOUT)
-            .redirect(reqwest::redirect::Policy::none())
-            .no_proxy()
             .build()?;
         Ok(Self {
             http,
@@ -238,13 +236,11 @@ impl CaClient {
 }
 
 async fn body(mut answer: Response) -> Result<String, FetchError> {
-    let mut bytes = Vec::new();
-    while let Some(chunk) = answer.chunk().await? {
-        if bytes.len() + chunk.len() > defaults::MAX_CA_ANSWER_BYTES {
-            return Err(FetchError::TooLarge(defaults::MAX_CA_ANSWER_BYTES));
-        }
-        bytes.extend_from_slice(&chunk);
-    }
+    let body = http_client::read_body(&mut answer, defaults::MAX_CA_ANSWER_BYTES).await;
+    let bytes = body.map_err(|error| match error {
+        BodyError::TooLarge(limit) => FetchError::TooLarge(limit),
+        BodyError::Broken(error) => FetchError::Transport(error),
+    })?;
     String::from_utf8(bytes).map_err(|_| FetchError::NotText)
 }
 

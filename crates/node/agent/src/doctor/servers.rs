@@ -70,10 +70,7 @@ async fn ask(node: &Node, uri: String) -> Finding {
 
 fn client(tls: &TlsFiles) -> Result<reqwest::Client, String> {
     let tls = ClientTls::load(tls).map_err(|error| chain(&error).to_string())?;
-    reqwest::Client::builder()
-        .no_proxy()
-        .redirect(reqwest::redirect::Policy::none())
-        .tls_backend_preconfigured(Arc::unwrap_or_clone(tls))
+    http_client::builder(tls)
         .build()
         .map_err(|error| error.to_string())
 }

@@ -9,8 +9,9 @@ use error_causes::chain;
 use std::error::Error;
 
 use async_trait::async_trait;
+use http_client::excerpt;
 use pki::{ClientTls, TlsFiles};
-use reqwest::{Response, StatusCode, Url};
+use reqwest::{StatusCode, Url};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
@@ -91,7 +92,7 @@ impl Puppetserver {
             cause,
         })?;
         let answer = http.get(url.clone()).send().await;
-        let answer = answer.map_err(|error| unreachable(&error.without_url()))?;
+        let mut answer = answer.map_err(|error| unreachable(&error.without_url()))?;
         let status = answer.status();
         if let (StatusCode::NOT_FOUND, Some(name)) = (status, environment) {
             return Err(ClassSourceError::UnknownEnvironment(name.to_owned()));
@@ -101,12 +102,13 @@ impl Puppetserver {
             status: status.as_u16(),
             body,
         };
-        let body = read(answer).await.map_err(|error| unreachable(&*error))?;
+        let body = http_client::read_body(&mut answer, CLASSES_BYTES).await;
+        let body = body.map_err(|error| unreachable(&error))?;
         if status != StatusCode::OK {
-            return Err(unexpected(shown(&body)));
+            return Err(unexpected(excerpt(&body, SHOWN_BYTES)));
         }
         decode_errors::json::from_slice(&body).map_err(|error| {
-            let begin = shown(&body);
+            let begin = excerpt(&body, SHOWN_BYTES);
             unexpected(format!("{error}: {begin}"))
         })
     }
@@ -158,30 +160,8 @@ impl From<ToldClass> for Class {
 
 fn client(tls: &TlsFiles) -> Result<reqwest::Client, String> {
     let tls = ClientTls::load(tls).map_err(|error| chain(&error))?;
-    let builder = reqwest::Client::builder()
-        .no_proxy()
-        // A certificate is shown on the way.
-        .redirect(reqwest::redirect::Policy::none())
+    let builder = http_client::builder(tls)
         .connect_timeout(CLASSES_CONNECT)
-        .timeout(CLASSES_TIMEOUT)
-        .tls_backend_preconfigured((*tls).clone());
+        .timeout(CLASSES_TIMEOUT);
     builder.build().map_err(|error| chain(&error))
-}
-
-async fn read(mut answer: Response) -> Result<Vec<u8>, Box<dyn Error + Send + Sync>> {
-    let mut body = Vec::new();
-    while let Some(chunk) = answer.chunk().await.map_err(reqwest::Error::without_url)? {
-        if body.len() + chunk.len() > CLASSES_BYTES {
-            return Err(format!("the answer has more than {CLASSES_BYTES} bytes").into());
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(body)
-}
-
-/// The begin of a body, without control characters.
-fn shown(body: &[u8]) -> String {
-    let text = String::from_utf8_lossy(&body[..body.len().min(SHOWN_BYTES)]);
-    let plain = |c: char| if c.is_control() { ' ' } else { c };
-    text.chars().map(plain).collect()
 }

@@ -64,10 +64,13 @@ impl LdapSecrets {
         check(settings)?;
         let place = "ca_certificates";
         let tls = roots::client(settings.ca_certificates.as_deref());
-        let tls = tls.map_err(|what| SettingsError { place, what })?;
+        let tls = tls.map_err(|error| SettingsError {
+            place,
+            what: error.to_string(),
+        })?;
         Ok(Self {
             password: settings.password.take().map(SecretString::from),
-            tls: Arc::new(tls),
+            tls,
         })
     }
 }

@@ -4,6 +4,7 @@
 //! says in refusal is shown in one short line.
 
 use error_causes::ConnectionError;
+use http_client::BodyError;
 use reqwest::{Client, RequestBuilder, StatusCode, Url};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
@@ -35,10 +36,8 @@ struct Refusal {
 
 impl Http {
     pub(super) fn new(pem: Option<&str>) -> Result<Self, String> {
-        let client = Client::builder()
-            .tls_backend_preconfigured(roots::client(pem)?)
-            .redirect(reqwest::redirect::Policy::none())
-            .no_proxy()
+        let tls = roots::client(pem).map_err(|error| error.to_string())?;
+        let client = http_client::builder(tls)
             .timeout(PROVIDER_REQUEST)
             .build()
             .map_err(|error| error.to_string())?;
@@ -106,13 +105,11 @@ impl Http {
         let failed =
             |error: reqwest::Error| unavailable(url, &ConnectionError::of(&error).to_string());
         let mut response = request.send().await.map_err(failed)?;
-        let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(failed)? {
-            if body.len() + chunk.len() > PROVIDER_BODY_BYTES {
-                return Err(unavailable(url, "its answer is too large"));
-            }
-            body.extend_from_slice(&chunk);
-        }
+        let body = http_client::read_body(&mut response, PROVIDER_BODY_BYTES).await;
+        let body = body.map_err(|error| match error {
+            BodyError::TooLarge(_) => unavailable(url, "its answer is too large"),
+            BodyError::Broken(error) => failed(error),
+        })?;
         Ok((response.status(), body))
     }
 }

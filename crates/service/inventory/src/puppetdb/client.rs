@@ -12,9 +12,9 @@ use reqwest::{StatusCode, Url};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use super::body::{self, BodyError};
 use super::conf::PuppetDbConfig;
 use error_causes::{ConnectionError, chain};
+use http_client::{BodyError, excerpt};
 
 use super::failure::classify;
 use crate::QueryError;
@@ -137,20 +137,20 @@ impl Client {
         let failed = |error: reqwest::Error| classify(&url, &error, started.elapsed());
         let endpoint = format!("{}/pdb/query/v4", url.trim_end_matches('/'));
         let request = http.post(endpoint).json(question);
-        let response = request.send().await.map_err(failed)?;
+        let mut response = request.send().await.map_err(failed)?;
         let status = response.status();
         let limit = match status.is_success() {
             true => self.config.max_response_bytes,
             false => MAX_ERROR_BYTES,
         };
-        let read = body::read(response, limit).await;
+        let read = http_client::read_body(&mut response, limit).await;
         if !status.is_success() {
             let body = read.unwrap_or_else(|_| Vec::new());
             return Err(refused(&url, status, &body));
         }
         match read {
             Ok(body) => rows(&url, &body),
-            Err(BodyError::TooLarge) => Err(QueryError::TooLarge {
+            Err(BodyError::TooLarge(_)) => Err(QueryError::TooLarge {
                 limit: format!("{} MiB", limit >> 20),
             }),
             Err(BodyError::Broken(error)) if error.is_timeout() => Err(failed(error)),
@@ -207,19 +207,12 @@ fn make(
     connect: Duration,
     read: Duration,
 ) -> Result<reqwest::Client, String> {
-    let mut builder = reqwest::Client::builder()
-        .no_proxy()
-        .redirect(reqwest::redirect::Policy::none())
-        .connect_timeout(connect)
-        .read_timeout(read);
-    builder = match files {
-        Some(files) => {
-            let tls = ClientTls::load(files).map_err(|error| chain(&error))?;
-            builder.tls_backend_preconfigured((*tls).clone())
-        }
+    let builder = match files {
+        Some(files) => http_client::builder(ClientTls::load(files).map_err(|error| chain(&error))?),
         // Only `http://` on this machine, which the configuration has checked.
-        None => builder.tls_backend_preconfigured((*ClientTls::first_contact()).clone()),
+        None => http_client::without_tls(),
     };
+    let builder = builder.connect_timeout(connect).read_timeout(read);
     builder.build().map_err(|error| chain(&error))
 }
 
@@ -229,10 +222,10 @@ fn refused(url: &str, status: StatusCode, body: &[u8]) -> QueryError {
             .get("error")
             .or_else(|| told.get("msg"))
             .and_then(Value::as_str)
-            .map(|text| body::shown(text.as_bytes(), SHOWN_BYTES)),
+            .map(|text| excerpt(text.as_bytes(), SHOWN_BYTES)),
         _ => None,
     };
-    let words = words.unwrap_or_else(|| body::shown(body, SHOWN_BYTES));
+    let words = words.unwrap_or_else(|| excerpt(body, SHOWN_BYTES));
     match status {
         StatusCode::BAD_REQUEST | StatusCode::UNPROCESSABLE_ENTITY => {
             QueryError::QueryInvalid { words }
@@ -254,11 +247,8 @@ fn rows(url: &str, body: &[u8]) -> Result<Vec<Value>, QueryError> {
         Ok(Value::Array(rows)) => Ok(rows),
         Ok(_) => Err(told(format!(
             "not a list of rows: {}",
-            body::shown(body, SHOWN_BYTES / 8)
+            excerpt(body, SHOWN_BYTES / 8)
         ))),
-        Err(error) => Err(told(format!(
-            "{error}: {}",
-            body::shown(body, SHOWN_BYTES / 8)
-        ))),
+        Err(error) => Err(told(format!("{error}: {}", excerpt(body, SHOWN_BYTES / 8)))),
     }
 }

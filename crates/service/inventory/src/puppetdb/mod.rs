@@ -4,7 +4,6 @@
 //! The rule: PuppetDB's words come back as they are, clipped, and whatever else it does is an
 //! error of its own kind.
 
-mod body;
 mod client;
 mod conf;
 mod failure;

@@ -1,0 +1,11 @@
+//! Outgoing HTTP requests of all programs: [`builder`] and [`read_body`].
+//!
+//! Invariants: TLS settings come from `pki`; no redirect is followed, because it would show a
+//! certificate or token to another server; proxies of the environment are not used unless the
+//! caller asks for one; a body is never read beyond the caller's limit.
+
+mod body;
+mod builder;
+
+pub use body::{BodyError, excerpt, read_body};
+pub use builder::{builder, without_tls};

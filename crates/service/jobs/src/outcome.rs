@@ -264,6 +264,10 @@ pub(crate) fn not_executed(outcome: &ActionResult, known: Circumstances) -> Opti
              may also end with a carriage return of Windows; install the interpreter, or give the task an \
              implementation for nodes without it",
         ),
+        7 => Some(
+            "a pxp-agent ends a file so whose parameters do not fit into its environment, which takes less than 128 KiB \
+             of each: set `input_method` to `stdin`",
+        ),
         8 => Some(
             "a pxp-agent ends a file so that has no first line with an interpreter (`#!/bin/sh`), or is a program for \
              another kind of machine",
@@ -271,8 +275,8 @@ pub(crate) fn not_executed(outcome: &ActionResult, known: Circumstances) -> Opti
         13 => Some(
             "a pxp-agent ends a file so that its user may not execute: look at the mode of its interpreter, and \
              whether the agent's directories are mounted with `noexec`; a task that did not read its standard \
-             input ends so too, where SIGPIPE is not ignored as in a service of systemd, and then it has run: \
-             look at the node before running it again, and set `input_method` to `environment`",
+             input ends so too, where SIGPIPE is not ignored as in a service of systemd, and then it ran or still \
+             runs: look at the node before running it again, and set `input_method` to `environment`",
         ),
         _ => None,
     }
@@ -357,9 +361,11 @@ mod tests {
         };
         for (code, expected) in [
             (2, "interpreter is not on the node"),
+            (7, "`input_method` to `stdin`"),
             (8, "#!/bin/sh"),
             (13, "noexec"),
             (13, "did not read its standard input"),
+            (13, "ran or still runs"),
         ] {
             let silent = told(json!({"exitcode": code}), stock);
             let bolts = format!("The task failed with exit code {code} and no output; ");

@@ -7,19 +7,19 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use async_trait::async_trait;
-use code_deployments::gate::Gate;
+use code_deployments::gate::CompileGate;
 use code_deployments::puppetserver::Puppetserver;
-use code_deployments::service::{InUse, Observer, Others, Worker};
+use code_deployments::service::{DeploymentListeners, DeploymentObserver, InUse, Worker};
 use code_deployments::{CodeManager, Deployer};
 use code_settings::{R10kFile, Settings};
 use code_sources::git::Git;
 use code_store::code_cache::CodeCache;
-use code_store::version::Signature;
+use code_store::version::VersionSignature;
 use code_store::versioned_code::CodeId;
 use code_store::write_probe::WriteProbe;
 use environments::EnvironmentName;
 use file_sync::{FileSync, FileSyncSettings};
-use forges::incoming_webhooks::Secret;
+use forges::incoming_webhooks::WebhookSecret;
 use jobs::RunCode;
 use optional_feature::{Feature, FeatureStatus};
 use serde_json::Value;
@@ -68,12 +68,12 @@ pub(crate) async fn start(
     Some(api::CodeService::new(started, webhook_secret))
 }
 
-async fn webhook_secret(path: PathBuf) -> Feature<Secret> {
+async fn webhook_secret(path: PathBuf) -> Feature<WebhookSecret> {
     const KEY: &str = "code.webhook_secret_file";
     let inability = "this server cannot check webhooks of forges";
     let read = move || {
         let text = read_text(KEY, &path)?;
-        Secret::new(&text).map_err(|error| format!("{KEY}, {}: {error}", path.display()))
+        WebhookSecret::new(&text).map_err(|error| format!("{KEY}, {}: {error}", path.display()))
     };
     Feature::read("code-webhook-service", inability, read).await
 }
@@ -123,7 +123,7 @@ impl CodeStarter {
             timeout: Duration::from_secs(config.code.followers_timeout_s),
         };
         let file_sync = FileSync::start(followed, store.clone(), deployer.versions().clone()).await;
-        let others = Others {
+        let others = DeploymentListeners {
             after,
             observers,
             file_sync: Some(file_sync.context("cannot take up what followers were told")?),
@@ -139,7 +139,13 @@ impl CodeStarter {
 
 /// Opens the directories, with the control repositories of r10k's settings, and those who are told; with none where
 /// only other tools publish.
-async fn open(config: &Config) -> Result<(Deployer, Vec<Arc<dyn Observer>>, Vec<FeatureStatus>)> {
+async fn open(
+    config: &Config,
+) -> Result<(
+    Deployer,
+    Vec<Arc<dyn DeploymentObserver>>,
+    Vec<FeatureStatus>,
+)> {
     let code = &config.code;
     let mut own = Settings::new(&code.directory, code.codedir.join("environments"));
     own.staging.clone_from(&code.staging_directory);
@@ -167,7 +173,7 @@ pub(crate) fn puppetserver(
     let (url, files) = named.place(config)?;
     let puppetserver = Puppetserver::new(url, files);
     Ok(match named.code_ids {
-        true => puppetserver.with_gate(Gate::new(&config.code.directory)),
+        true => puppetserver.with_gate(CompileGate::new(&config.code.directory)),
         false => puppetserver,
     })
 }
@@ -189,7 +195,7 @@ struct Over {
 
 #[async_trait]
 impl InUse for Running {
-    async fn versions(&self) -> Result<HashSet<(EnvironmentName, Signature)>, String> {
+    async fn versions(&self) -> Result<HashSet<(EnvironmentName, VersionSignature)>, String> {
         let running = self.running().await?;
         let of_plans = running
             .iter()
@@ -233,7 +239,7 @@ impl InUse for Running {
 }
 
 /// What a code id names; `None`: it is not of ours.
-fn version(code_id: &str) -> Option<(EnvironmentName, Signature)> {
+fn version(code_id: &str) -> Option<(EnvironmentName, VersionSignature)> {
     let CodeId {
         environment,
         signature,

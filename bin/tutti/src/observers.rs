@@ -8,10 +8,10 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use code_deployments::post_hook::PostHook;
 use code_deployments::postrun::Postrun;
-use code_deployments::service::Observer;
+use code_deployments::service::DeploymentObserver;
 use code_settings::{HookAddress, Settings};
-use forges::commit_statuses::{StatusSettings, Statuses};
-use forges::incoming_webhooks::{Host, TYPES};
+use forges::commit_statuses::{CommitStatusSettings, CommitStatuses};
+use forges::incoming_webhooks::{ForgeKind, TYPES};
 use optional_feature::{Feature, FeatureStatus};
 use reqwest::Url;
 use secrecy::SecretString;
@@ -62,8 +62,8 @@ impl Hook {
 pub(crate) async fn observers(
     config: &Config,
     settings: &Settings,
-) -> Result<(Vec<Arc<dyn Observer>>, Vec<FeatureStatus>)> {
-    let mut observers: Vec<Arc<dyn Observer>> = Vec::new();
+) -> Result<(Vec<Arc<dyn DeploymentObserver>>, Vec<FeatureStatus>)> {
+    let mut observers: Vec<Arc<dyn DeploymentObserver>> = Vec::new();
     let own = config.code.post_environment_hooks.iter().map(Hook::address);
     for hook in own.chain(settings.hooks.iter().cloned()) {
         let tls = hook
@@ -81,7 +81,7 @@ pub(crate) async fn observers(
         let sources = settings.sources.iter();
         let remotes = sources.map(|it| (it.name.clone(), it.remote.clone()));
         let statuses =
-            Statuses::new(statuses, &remotes.collect()).context("code.commit_statuses")?;
+            CommitStatuses::new(statuses, &remotes.collect()).context("code.commit_statuses")?;
         observers.push(Arc::new(statuses));
     }
     Ok((observers, features))
@@ -89,7 +89,7 @@ pub(crate) async fn observers(
 
 async fn statuses(
     named: &BTreeMap<String, CommitStatus>,
-) -> Result<HashMap<String, StatusSettings>> {
+) -> Result<HashMap<String, CommitStatusSettings>> {
     let mut settings = HashMap::new();
     for (source, named) in named {
         let place = format!("code.commit_statuses.{source}");
@@ -98,8 +98,8 @@ async fn statuses(
     Ok(settings)
 }
 
-async fn status(place: String, named: &CommitStatus) -> Result<StatusSettings> {
-    let host: Host = named.kind.parse().ok().with_context(|| {
+async fn status(place: String, named: &CommitStatus) -> Result<CommitStatusSettings> {
+    let host: ForgeKind = named.kind.parse().ok().with_context(|| {
         let kind = &named.kind;
         format!("{place}: the type is {TYPES}, not {kind:?}")
     })?;
@@ -108,7 +108,7 @@ async fn status(place: String, named: &CommitStatus) -> Result<StatusSettings> {
     let (key, path) = (format!("{place}.token_file"), named.token_file.clone());
     let read = move || read_line(&key, &path).map(SecretString::from);
     let inability = "this server cannot show a forge how deployments end";
-    Ok(StatusSettings {
+    Ok(CommitStatusSettings {
         host,
         token: Feature::read("commit-status-service", inability, read).await,
         api,

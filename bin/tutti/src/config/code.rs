@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use api_types::{PlanCode, RunCode};
-use code_store::gc::Keep;
+use code_store::gc::RetentionSettings;
 use serde::Deserialize;
 
 /// Longest wait for followers, an hour: clients give up waiting for a deployment before that.
@@ -69,8 +69,8 @@ pub(crate) enum All {
 
 impl Code {
     /// Which versions stay that nobody uses.
-    pub(crate) fn keep(&self) -> Keep {
-        Keep {
+    pub(crate) fn keep(&self) -> RetentionSettings {
+        RetentionSettings {
             versions: match self.keep_versions {
                 KeepVersions::Number(number) => Some(number),
                 KeepVersions::Word(All::All) => None,

@@ -17,8 +17,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use code_deployments::Deployer;
 use code_settings::R10k;
-use code_store::gc::{Keep, Kept};
-use code_store::version::Signature;
+use code_store::gc::{CollectOptions, RetentionSettings};
+use code_store::version::VersionSignature;
 use environments::EnvironmentName;
 use serde_json::{Value, json};
 
@@ -195,7 +195,7 @@ fn switch(root: &Path, switches: usize) -> Value {
     let versions = deployer.versions();
     let production: EnvironmentName = "production".parse().unwrap();
     let all = versions.all().unwrap().into_iter();
-    let of: Vec<Signature> = all
+    let of: Vec<VersionSignature> = all
         .filter(|(name, _)| *name == production)
         .map(|(_, signature)| signature)
         .collect();
@@ -220,14 +220,14 @@ fn room(root: &Path, cuts: u64) -> Value {
     let settings = read.settings(config.with_extension("d"));
     let deployer = Deployer::open(settings, read.git.clone()).unwrap();
     let versions = deployer.versions();
-    let kept = |keeps: usize| Kept {
-        keep: Keep {
+    let kept = |keeps: usize| CollectOptions {
+        keep: RetentionSettings {
             versions: Some(keeps),
             age: Duration::ZERO,
         },
-        ..Kept::default()
+        ..CollectOptions::default()
     };
-    let timed = |kept: &Kept| {
+    let timed = |kept: &CollectOptions| {
         let began = Instant::now();
         let collected = deployer.collect(kept, true).unwrap();
         (began.elapsed().as_secs_f64(), collected)

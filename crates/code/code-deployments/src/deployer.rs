@@ -27,23 +27,23 @@ use crate::staging;
 use crate::types::generate;
 use code_settings::{R10kFile, Settings};
 use code_sources::archive::Archives;
-use code_sources::git::{Git, Mirrors};
+use code_sources::git::{Git, GitMirrors};
 use code_sources::manifest_syntax::verify_environment;
-use code_sources::resolve::{Fixed, Round, Wish};
-use code_sources::source::{Environments, Found, SourceKind, defined};
-use code_sources::source_trees::{CONTROL, Tree, Trees, Wanted};
+use code_sources::resolve::{FixedControl, ResolveRound, Wish};
+use code_sources::source::{Environments, FoundEnvironment, SourceKind, defined};
+use code_sources::source_trees::{CONTROL, Tree, TreeFetcher, Wanted};
 use code_sources::svn::Svn;
 use code_store::content::{Content, ContentError, Manifest, TreePath, failed};
-use code_store::hold::{Hold, Holder};
-use code_store::lock::{LOCK_FILE, Lock, Origin, staged_lock};
+use code_store::hold::{DirectoryLock, DirectoryLockHolder};
+use code_store::lock::{LOCK_FILE, ModuleOrigin, VersionLock, staged_lock};
 use code_store::r10k_deploy::{self, R10K_FILE};
 use code_store::tree_notes::repositories_directory;
 use code_store::version::{
-    GENERATED_FILE, Layout, Part, Signature, Switched, Versions, write_list,
+    GENERATED_FILE, Layout, LayoutPart, VersionSignature, VersionSwitch, Versions, write_list,
 };
 use code_store::write_probe::{ProbeScope, WriteProbe};
 
-pub use restore::Restored;
+pub use restore::RestoredVersion;
 pub(crate) use verified::note as healed_note;
 
 /// Makes versions of environments and switches to them. Cheap to clone.
@@ -57,15 +57,15 @@ pub struct Deployer {
 #[derive(Debug)]
 struct Shared {
     settings: Settings,
-    mirrors: Mirrors,
+    mirrors: GitMirrors,
     archives: Archives,
     svn: Svn,
-    trees: Trees,
+    trees: TreeFetcher,
     versions: Versions,
     /// Those that were read, by what they are of and their names: a commit's file never changes.
     puppetfiles: Mutex<HashMap<(String, String), Read>>,
     /// Versions whose files were compared with their hashes, or were built, by this process.
-    verified: Arc<Mutex<HashSet<(EnvironmentName, Signature)>>>,
+    verified: Arc<Mutex<HashSet<(EnvironmentName, VersionSignature)>>>,
 }
 
 /// A Puppetfile; `None`: the branch has none. Environments of one commit share it.
@@ -73,13 +73,13 @@ type Read = Arc<OnceCell<Option<Arc<Puppetfile>>>>;
 
 /// A version that is ready.
 #[derive(Clone, Debug)]
-pub struct Built {
+pub struct BuiltVersion {
     /// Of what.
     pub environment: EnvironmentName,
     /// Its name.
-    pub signature: Signature,
+    pub signature: VersionSignature,
     /// What it is made of.
-    pub lock: Lock,
+    pub lock: VersionLock,
     /// Whether it was there before.
     pub was_there: bool,
     /// Its files that were damaged and were put right, if it was there.
@@ -106,22 +106,22 @@ impl Deployer {
     pub fn open_telling(
         settings: Settings,
         git: Git,
-        waiting: impl FnOnce(&Holder),
+        waiting: impl FnOnce(&DirectoryLockHolder),
     ) -> Result<Self, OpenError> {
         let directory = &settings.directory;
-        let hold = Hold::take(directory, waiting)?;
+        let hold = DirectoryLock::take(directory, waiting)?;
         let content = Content::open(directory.join("content"))?;
         let versions = directory.join("versions");
         let versions = Versions::open(content, &versions, &settings.environments)?;
         let svn = Svn::new(hold.clone());
-        let mirrors = Mirrors::new(repositories_directory(directory), git, hold);
+        let mirrors = GitMirrors::new(repositories_directory(directory), git, hold);
         let archives = Archives::new(
             directory,
             &settings.forge,
             settings.proxy.as_deref(),
             versions.content().clone(),
         );
-        let trees = Trees::new(&mirrors, &archives, &svn, versions.content(), directory);
+        let trees = TreeFetcher::new(&mirrors, &archives, &svn, versions.content(), directory);
         Ok(Self {
             shared: Arc::new(Shared {
                 settings,
@@ -166,9 +166,9 @@ impl Deployer {
     }
 
     /// Begins a look at all sources.
-    pub fn round(&self) -> Round {
+    pub fn round(&self) -> ResolveRound {
         let shared = &self.shared;
-        Round::new(
+        ResolveRound::new(
             shared.mirrors.clone(),
             shared.archives.clone(),
             shared.svn.clone(),
@@ -177,7 +177,7 @@ impl Deployer {
 
     /// The environments that the sources have. One source that cannot be asked fails all: else its
     /// environments would look deleted.
-    pub async fn environments(&self, round: &Round) -> Result<Environments, SourcesError> {
+    pub async fn environments(&self, round: &ResolveRound) -> Result<Environments, SourcesError> {
         let mut environments = Environments::default();
         for source in &self.shared.settings.sources {
             let failed = |error| SourcesError {
@@ -219,7 +219,11 @@ impl Deployer {
     }
 
     /// Makes the version that a branch asks for now, beside the live one.
-    pub async fn build(&self, found: &Found, round: &Round) -> Result<Built, DeployError> {
+    pub async fn build(
+        &self,
+        found: &FoundEnvironment,
+        round: &ResolveRound,
+    ) -> Result<BuiltVersion, DeployError> {
         let fixed = Box::pin(round.fixed(found)).await?;
         let (file, notes) = Box::pin(self.file(found, &fixed)).await?;
         let live = self.shared.versions.live(&found.environment);
@@ -238,15 +242,15 @@ impl Deployer {
     /// Makes the version of a lock, unless it is there.
     async fn build_of(
         &self,
-        fixed: &Fixed,
-        lock: Lock,
+        fixed: &FixedControl,
+        lock: VersionLock,
         file: &Puppetfile,
         notes: Vec<String>,
-    ) -> Result<Built, DeployError> {
+    ) -> Result<BuiltVersion, DeployError> {
         let environment: EnvironmentName =
             lock.environment.parse().map_err(|_| DeployError::Broken)?;
         let signature = lock.signature();
-        let mut built = Built {
+        let mut built = BuiltVersion {
             environment: environment.clone(),
             signature,
             lock,
@@ -278,7 +282,7 @@ impl Deployer {
     fn generate_types(
         &self,
         environment: &EnvironmentName,
-        lock: &Lock,
+        lock: &VersionLock,
     ) -> impl FnOnce(&Path) -> Result<(), DeployError> + Send + 'static {
         let types = self.shared.settings.generate_types.clone();
         let types = types.filter(|_| lock.generated_types);
@@ -296,8 +300,8 @@ impl Deployer {
     pub async fn switch(
         &self,
         environment: &EnvironmentName,
-        signature: &Signature,
-    ) -> Result<Switched, DeployError> {
+        signature: &VersionSignature,
+    ) -> Result<VersionSwitch, DeployError> {
         let versions = self.shared.versions.clone();
         let (environment, signature) = (environment.clone(), signature.clone());
         blocking(move || Ok(versions.switch(&environment, &signature)?)).await
@@ -307,7 +311,7 @@ impl Deployer {
     pub async fn copy(
         &self,
         from: &EnvironmentName,
-        signature: &Signature,
+        signature: &VersionSignature,
         to: &EnvironmentName,
     ) -> Result<(), DeployError> {
         let versions = self.shared.versions.clone();
@@ -320,7 +324,7 @@ impl Deployer {
     pub async fn publish(
         &self,
         environment: &EnvironmentName,
-    ) -> Result<(Signature, Option<String>), DeployError> {
+    ) -> Result<(VersionSignature, Option<String>), DeployError> {
         let staging = self.shared.settings.staging.as_ref();
         let staging = staging.ok_or(DeployError::NoStaging)?;
         let root = staging.join("environments").join(environment.as_str());
@@ -366,8 +370,8 @@ impl Deployer {
 
     async fn layout(
         &self,
-        fixed: &Fixed,
-        lock: &Lock,
+        fixed: &FixedControl,
+        lock: &VersionLock,
         file: &Puppetfile,
     ) -> Result<(Layout, Vec<String>), DeployError> {
         let began = jiff::Timestamp::now();
@@ -380,14 +384,14 @@ impl Deployer {
         let trees = self.shared.trees.all(wanted).await?;
         let none = Manifest::default();
         let control = match (fixed, trees.get(CONTROL)) {
-            (Fixed::Plain, _) => &none,
+            (FixedControl::Plain, _) => &none,
             (_, Some(tree)) => tree.manifest().ok_or(DeployError::Broken)?,
             (_, None) => return Err(DeployError::Broken),
         };
         let mut parts = Vec::with_capacity(lock.modules.len());
         for module in &lock.modules {
             match (&module.origin, trees.get(&module.directory)) {
-                (Origin::Local, _) => {
+                (ModuleOrigin::Local, _) => {
                     let is_there = |path: &TreePath| path.is_below(module.directory.as_bytes());
                     if !control.entries().any(|(path, _)| is_there(path)) {
                         return Err(DeployError::NoLocal {
@@ -396,7 +400,7 @@ impl Deployer {
                         });
                     }
                 }
-                (_, Some(tree)) => parts.push(Part {
+                (_, Some(tree)) => parts.push(LayoutPart {
                     directory: module.directory.clone(),
                     manifest: tree.manifest().ok_or(DeployError::Broken)?,
                     exclude_spec: module.exclude_spec,
@@ -418,7 +422,7 @@ impl Deployer {
 }
 
 /// What a version of a published environment holds.
-fn published_layout(manifest: &Manifest, lock: &Lock) -> Result<Layout, DeployError> {
+fn published_layout(manifest: &Manifest, lock: &VersionLock) -> Result<Layout, DeployError> {
     let mut layout = Layout::new(manifest, &[])?;
     let text = serde_json::to_vec_pretty(lock).map_err(|_| DeployError::Broken)?;
     let path = TreePath::new(LOCK_FILE.as_bytes()).map_err(|_| DeployError::Broken)?;

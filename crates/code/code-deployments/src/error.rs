@@ -12,7 +12,7 @@ use code_sources::resolve::{ModuleError, ResolveError};
 use code_sources::source_trees::TreesError;
 use code_store::content::ContentError;
 use code_store::lock::LOCK_FILE;
-use code_store::version::{LayoutError, Signature, VersionError};
+use code_store::version::{LayoutError, VersionError, VersionSignature};
 use code_store::write_probe::WriteObstacle;
 
 /// The directories cannot be used.
@@ -110,7 +110,7 @@ pub enum DeployError {
         /// Environment of the version.
         environment: EnvironmentName,
         /// Signature of the version.
-        signature: Signature,
+        signature: VersionSignature,
     },
     /// Other files are in the staging directory by now.
     #[error(
@@ -126,7 +126,7 @@ pub enum DeployError {
         /// Environment of the version.
         environment: EnvironmentName,
         /// Signature of the version.
-        signature: Signature,
+        signature: VersionSignature,
         /// The first of its damaged files.
         paths: String,
         /// Reason for which the files cannot be replaced.

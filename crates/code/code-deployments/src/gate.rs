@@ -1,4 +1,4 @@
-//! Holds a puppetserver's compiles back while another version becomes live. Main types: [`Gate`], [`Closed`].
+//! Holds a puppetserver's compiles back while another version becomes live. Main types: [`CompileGate`], [`Closed`].
 //!
 //! A puppetserver asks for a code id as the first thing of each compile, with a process that it waits for. While the
 //! gate is closed it is a socket that these processes connect to, and its end lets them go on. The rule that must
@@ -17,7 +17,7 @@ use crate::defaults::GATE_WAIT;
 
 /// One gate for all environments: a puppetserver does not tell whose its compiles are. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Gate {
+pub struct CompileGate {
     directory: PathBuf,
     turn: Arc<Mutex<()>>,
 }
@@ -36,7 +36,7 @@ const NAME: &str = "gate";
 /// A puppetserver runs as a user of its own.
 const MODE: u32 = 0o666;
 
-impl Gate {
+impl CompileGate {
     /// In a directory of deployments.
     pub fn new(directory: &Path) -> Self {
         Self {
@@ -142,7 +142,7 @@ mod tests {
     #[tokio::test]
     async fn who_comes_while_it_is_closed_waits_and_is_counted() {
         let directory = tempfile::tempdir().unwrap();
-        let gate = Gate::new(directory.path());
+        let gate = CompileGate::new(directory.path());
         pass(directory.path()).unwrap();
         let mut closed = gate.close().await.unwrap();
         assert_eq!(closed.waiting().unwrap(), 0);
@@ -164,7 +164,7 @@ mod tests {
     #[tokio::test]
     async fn who_gives_up_is_not_counted_any_more() {
         let directory = tempfile::tempdir().unwrap();
-        let mut closed = Gate::new(directory.path()).close().await.unwrap();
+        let mut closed = CompileGate::new(directory.path()).close().await.unwrap();
         let path = directory.path().join(NAME);
         let (stays, goes) = (
             UnixStream::connect(&path).unwrap(),
@@ -179,7 +179,7 @@ mod tests {
     #[tokio::test]
     async fn one_closes_it_at_a_time() {
         let directory = tempfile::tempdir().unwrap();
-        let gate = Gate::new(directory.path());
+        let gate = CompileGate::new(directory.path());
         let first = gate.close().await.unwrap();
         let second = tokio::spawn({
             let gate = gate.clone();

@@ -20,7 +20,7 @@ pub mod service;
 mod staging;
 mod types;
 
-pub use deployer::{Built, Deployer};
+pub use deployer::{BuiltVersion, Deployer};
 pub use error::{DeployError, OpenError, SourcesError};
 pub use service::CodeManager;
 pub use types::TypesError;

@@ -7,14 +7,14 @@ use async_trait::async_trait;
 use pki::TlsFiles;
 use reqwest::Url;
 
-use crate::sender::Sender;
-use crate::service::{Observer, Over};
+use crate::sender::NotificationSender;
+use crate::service::{DeploymentObserver, FinishedDeployment};
 
 /// Where deployments are told.
 #[derive(Debug)]
 pub struct PostHook {
     url: Url,
-    sender: Sender,
+    sender: NotificationSender,
 }
 
 /// Why nobody can be told there.
@@ -40,14 +40,14 @@ impl PostHook {
         }
         Ok(Self {
             url,
-            sender: tls.map_or_else(Sender::default, Sender::with_tls),
+            sender: tls.map_or_else(NotificationSender::default, NotificationSender::with_tls),
         })
     }
 }
 
 #[async_trait]
-impl Observer for PostHook {
-    async fn over(&self, over: &Over) -> Vec<String> {
+impl DeploymentObserver for PostHook {
+    async fn over(&self, over: &FinishedDeployment) -> Vec<String> {
         if over.is_dry {
             return Vec::new();
         }

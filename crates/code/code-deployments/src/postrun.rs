@@ -9,7 +9,7 @@ use environments::EnvironmentName;
 use tokio::process::Command;
 
 use crate::defaults::{POSTRUN_BYTES, POSTRUN_TIMEOUT};
-use crate::service::{Observer, Over};
+use crate::service::{DeploymentObserver, FinishedDeployment};
 use code_sources::program::{self, RunError, one_line};
 
 /// What a server runs after each deployment that made something else live.
@@ -66,8 +66,8 @@ impl Postrun {
 }
 
 #[async_trait]
-impl Observer for Postrun {
-    async fn over(&self, over: &Over) -> Vec<String> {
+impl DeploymentObserver for Postrun {
+    async fn over(&self, over: &FinishedDeployment) -> Vec<String> {
         let deployment = over.deploy.deployment.as_ref();
         let is_other = deployment.is_some_and(|it| it.version != it.version_before);
         let environment = over.deploy.environment.parse();

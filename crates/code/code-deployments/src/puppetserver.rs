@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::defaults::{
     COMPILES_LOOK, COMPILES_WAIT, FLUSH_ATTEMPTS, FLUSH_BACKOFF, FLUSH_TIMEOUT, STATUS_BYTES,
 };
-use crate::gate::{Closed, Gate};
+use crate::gate::{Closed, CompileGate};
 use code_store::code_cache::{CodeCache, CompilePause, PausedCompiles};
 
 /// A puppetserver.
@@ -27,7 +27,7 @@ use code_store::code_cache::{CodeCache, CompilePause, PausedCompiles};
 pub struct Puppetserver {
     url: Url,
     tls: TlsFiles,
-    gate: Option<Gate>,
+    gate: Option<CompileGate>,
 }
 
 /// Why one cannot be asked.
@@ -55,7 +55,7 @@ impl Puppetserver {
 
     /// Its code ids come through this gate.
     #[must_use]
-    pub fn with_gate(mut self, gate: Gate) -> Self {
+    pub fn with_gate(mut self, gate: CompileGate) -> Self {
         self.gate = Some(gate);
         self
     }

@@ -1,4 +1,4 @@
-//! Requests that tell somebody outside of a deployment: [`Sender`].
+//! Requests that tell somebody outside of a deployment: [`NotificationSender`].
 //!
 //! The rules that must hold: no redirect is followed, since a token would go along; of an answer nothing is read
 //! but its status; and nobody is waited for longer than [`TELL_ATTEMPTS`] attempts take.
@@ -16,7 +16,7 @@ use error_causes::{ConnectionError, ConnectionErrorKind, chain};
 
 /// A client that is made when it is first needed.
 #[derive(Debug, Default)]
-pub struct Sender {
+pub struct NotificationSender {
     client: OnceCell<Client>,
     /// What is shown, and whose authority is trusted; `None`: nothing, and those of the machine.
     tls: Option<TlsFiles>,
@@ -44,9 +44,9 @@ pub enum SendError {
     Unreachable(String),
 }
 
-// === impl Sender ===
+// === impl NotificationSender ===
 
-impl Sender {
+impl NotificationSender {
     /// Shows this certificate.
     pub(crate) fn with_tls(tls: TlsFiles) -> Self {
         Self {

@@ -10,7 +10,7 @@ use psych::{Node, Value};
 
 use super::r10k::{R10k, R10kError, UnsupportedSetting, pairs, text_of, texts, wrong};
 use crate::defaults::GITHUB_TTL_MAX;
-use code_sources::git::{Access, is_server};
+use code_sources::git::{GitAccess, is_server};
 
 // === impl R10k ===
 
@@ -67,7 +67,7 @@ fn hosts(node: &Node) -> Result<Vec<String>, R10kError> {
 }
 
 /// One of the settings that say how a repository is reached; `false`: another one. Code Manager writes dashes.
-fn access(access: &mut Access, key: &str, value: &Node) -> Result<bool, R10kError> {
+fn access(access: &mut GitAccess, key: &str, value: &Node) -> Result<bool, R10kError> {
     match key {
         "private_key" | "private-key" => access.private_key = Some(text_of(value)?.into()),
         "proxy" => access.proxy = Some(text_of(value)?),
@@ -101,13 +101,13 @@ fn number(node: &Node, what: &str) -> Result<u64, R10kError> {
 }
 
 /// How single repositories are reached, and keys that nothing is done with.
-fn repositories(node: &Node) -> Result<(HashMap<String, Access>, Vec<String>), R10kError> {
+fn repositories(node: &Node) -> Result<(HashMap<String, GitAccess>, Vec<String>), R10kError> {
     let items = node.as_sequence();
     let items = items.ok_or_else(|| wrong(node.line, "a list of repositories is expected here"))?;
     let mut of = HashMap::with_capacity(items.len());
     let mut ignored = Vec::new();
     for item in items {
-        let (mut remote, mut own) = (None, Access::default());
+        let (mut remote, mut own) = (None, GitAccess::default());
         for (key, value) in pairs(item)? {
             match key.as_str() {
                 "remote" => remote = Some(text_of(value)?),
@@ -170,7 +170,7 @@ sources:
 ",
         )
         .unwrap();
-        let of = |access: &Access| {
+        let of = |access: &GitAccess| {
             let key = access.github_app_key.clone().unwrap();
             (access.github_app_id.clone(), key, access.github_app_ttl)
         };

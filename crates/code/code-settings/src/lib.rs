@@ -25,7 +25,7 @@ use crate::defaults::DEPLOYS_AT_ONCE;
 use code_sources::archive::ForgeSettings;
 use code_sources::resolve::ResolveSettings;
 use code_sources::source::Source;
-use code_store::gc::Keep;
+use code_store::gc::RetentionSettings;
 
 /// All settings of deployments.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ pub struct Settings {
     /// For archives, and the Forge if it has no other; empty: none; `None`: as the environment says.
     pub proxy: Option<String>,
     /// Which versions stay that nobody uses.
-    pub keep: Keep,
+    pub keep: RetentionSettings,
 }
 
 impl Settings {
@@ -85,7 +85,7 @@ impl Settings {
             postrun: Vec::new(),
             at_once: DEPLOYS_AT_ONCE,
             proxy: None,
-            keep: Keep::default(),
+            keep: RetentionSettings::default(),
         }
     }
 }

@@ -10,7 +10,7 @@ use psych::{Node, Value};
 use super::R10kError;
 use super::g10k::{self, G10kKey};
 use super::r10k::{UnsupportedSetting, pairs, text_of, texts, wrong};
-use code_sources::source::{InvalidBranches, Source, SourceKind, Strip};
+use code_sources::source::{BranchStrip, InvalidBranches, Source, SourceKind};
 use code_sources::svn::Login;
 
 /// Where r10k looks for lists.
@@ -149,8 +149,8 @@ pub(super) fn prefix(name: &str, node: &Node) -> Result<Option<String>, R10kErro
     }
 }
 
-fn strip(node: &Node) -> Result<Strip, R10kError> {
-    let strip = Strip::parse(&text_of(node)?);
+fn strip(node: &Node) -> Result<BranchStrip, R10kError> {
+    let strip = BranchStrip::parse(&text_of(node)?);
     strip.map_err(|error| wrong(node.line, format!("strip_component: {error}")))
 }
 

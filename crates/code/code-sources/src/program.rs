@@ -15,7 +15,7 @@ use crate::defaults::{GIT_MESSAGE_BYTES, PROGRAM_MESSAGE_BYTES};
 
 /// How a program ended.
 #[derive(Debug)]
-pub struct Ran {
+pub struct ProgramOutput {
     pub status: ExitStatus,
     /// What it printed.
     pub stdout: Vec<u8>,
@@ -44,7 +44,11 @@ struct Group {
 }
 
 /// Runs it to its end. `most` is how many bytes it may print. Dropped, it ends the program.
-pub async fn run(mut command: Command, limit: Duration, most: usize) -> Result<Ran, RunError> {
+pub async fn run(
+    mut command: Command,
+    limit: Duration,
+    most: usize,
+) -> Result<ProgramOutput, RunError> {
     command
         .process_group(0)
         .stdout(Stdio::piped())
@@ -67,13 +71,13 @@ impl Group {
         Self { child, leader }
     }
 
-    async fn read(&mut self, most: usize) -> Result<Ran, RunError> {
+    async fn read(&mut self, most: usize) -> Result<ProgramOutput, RunError> {
         let (stdout, stderr) = (self.child.stdout.take(), self.child.stderr.take());
         let (stdout, stderr) = tokio::try_join!(all(stdout, most), begin(stderr))?;
         let status = self.child.wait().await.map_err(RunError::Start)?;
         // Its number may be another's from now on.
         self.leader = None;
-        Ok(Ran {
+        Ok(ProgramOutput {
             status,
             stdout,
             stderr,

@@ -1,4 +1,4 @@
-//! From an environment's branch to what it is made of. Main type: [`Round`].
+//! From an environment's branch to what it is made of. Main type: [`ResolveRound`].
 //!
 //! The rules that must hold: in one round each repository is asked once, however many environments name it;
 //! a commit or a tag that is here already is not asked for at all; and nothing but the sources decides what
@@ -16,21 +16,21 @@ use puppetfile::{ForgeVersion, GitRef, Mod, Puppetfile, Source};
 use tokio::sync::OnceCell;
 
 pub use error::{ModuleError, ResolveError};
-pub use fixed::Fixed;
+pub use fixed::FixedControl;
 
 use crate::archive::{Archives, Forge, ForgeSettings, Slug};
-use crate::git::{Commit, GitError, Mirror, Mirrors, Refs, Wanted};
-use crate::source::{self, Base, Found, filter};
+use crate::git::{Commit, GitError, GitMirror, GitMirrors, Refs, Wanted};
+use crate::source::{self, Base, FoundEnvironment, filter};
 use crate::svn::{Address, Svn};
-use code_store::lock::{Lock, LockedModule, Origin};
+use code_store::lock::{LockedModule, ModuleOrigin, VersionLock};
 
 /// What repositories answered.
 type Asked = Arc<OnceCell<Result<Arc<Refs>, Arc<GitError>>>>;
 
 /// One look at all sources.
 #[derive(Debug)]
-pub struct Round {
-    mirrors: Mirrors,
+pub struct ResolveRound {
+    mirrors: GitMirrors,
     archives: Archives,
     svn: Svn,
     asked: Mutex<HashMap<String, Asked>>,
@@ -74,20 +74,20 @@ pub struct ResolveSettings {
 /// What an environment is resolved with.
 #[derive(Debug, Clone, Copy)]
 pub struct Wish<'a> {
-    pub found: &'a Found,
-    pub fixed: &'a Fixed,
+    pub found: &'a FoundEnvironment,
+    pub fixed: &'a FixedControl,
     /// With the modules of a list.
     pub file: &'a Puppetfile,
     pub settings: &'a ResolveSettings,
     /// What is live: releases that nobody names stay.
-    pub live: Option<&'a Lock>,
+    pub live: Option<&'a VersionLock>,
 }
 
-// === impl Round ===
+// === impl ResolveRound ===
 
-impl Round {
+impl ResolveRound {
     /// A round over these copies.
-    pub fn new(mirrors: Mirrors, archives: Archives, svn: Svn) -> Self {
+    pub fn new(mirrors: GitMirrors, archives: Archives, svn: Svn) -> Self {
         Self {
             mirrors,
             archives,
@@ -131,39 +131,39 @@ impl Round {
     }
 
     /// What an environment's own files are now.
-    pub async fn fixed(&self, found: &Found) -> Result<Fixed, ResolveError> {
+    pub async fn fixed(&self, found: &FoundEnvironment) -> Result<FixedControl, ResolveError> {
         match &found.base {
-            Base::Commit(commit) => Ok(Fixed::Git {
+            Base::Commit(commit) => Ok(FixedControl::Git {
                 remote: found.source.remote.clone(),
                 commit: commit.clone(),
             }),
             Base::Git { remote, wanted } => {
                 let commit = self.commit(remote, wanted, None).await;
-                Ok(Fixed::Git {
+                Ok(FixedControl::Git {
                     remote: remote.clone(),
                     commit: commit.map_err(|error| ResolveError::Control(Arc::new(error)))?,
                 })
             }
             Base::Svn { address, wanted } => {
                 let revision = self.revision(address, wanted.as_deref()).await;
-                Ok(Fixed::Svn {
+                Ok(FixedControl::Svn {
                     address: address.clone(),
                     revision: revision.map_err(|error| ResolveError::Control(Arc::new(error)))?,
                 })
             }
             Base::Tarball { location, sha256 } => {
                 let sha256 = self.checksum(location, sha256.as_deref()).await;
-                Ok(Fixed::Tarball {
+                Ok(FixedControl::Tarball {
                     location: location.clone(),
                     sha256: sha256.map_err(|error| ResolveError::Control(Arc::new(error)))?,
                 })
             }
-            Base::Plain => Ok(Fixed::Plain),
+            Base::Plain => Ok(FixedControl::Plain),
         }
     }
 
     /// What an environment is made of.
-    pub async fn lock(&self, wish: Wish<'_>) -> Result<Lock, ResolveError> {
+    pub async fn lock(&self, wish: Wish<'_>) -> Result<VersionLock, ResolveError> {
         let Wish {
             found,
             file,
@@ -195,7 +195,7 @@ impl Round {
             return Err(ResolveError::Modules(failed));
         }
         locked.sort_by(|one, other| one.directory.cmp(&other.directory));
-        Ok(Lock {
+        Ok(VersionLock {
             environment: found.environment.to_string(),
             control: wish.fixed.control(found),
             modules: locked,
@@ -203,7 +203,7 @@ impl Round {
         })
     }
 
-    async fn origin(&self, module: &Mod, wish: Wish<'_>) -> Result<Origin, ModuleError> {
+    async fn origin(&self, module: &Mod, wish: Wish<'_>) -> Result<ModuleOrigin, ModuleError> {
         match &module.source {
             Source::Git {
                 remote,
@@ -214,22 +214,22 @@ impl Round {
                 let commit = self
                     .commit(remote, &wanted, default_branch.as_deref())
                     .await?;
-                Ok(Origin::Git {
+                Ok(ModuleOrigin::Git {
                     remote: crate::remote_address::without_credentials(remote),
                     wanted: wanted.to_string(),
                     commit: commit.to_string(),
                 })
             }
-            Source::Local => Ok(Origin::Local),
+            Source::Local => Ok(ModuleOrigin::Local),
             Source::Forge(version) => self.release(module, version, wish).await,
             Source::Svn { .. } => {
                 let (address, revision) = Address::of(&module.source)?;
-                Ok(Origin::Svn {
+                Ok(ModuleOrigin::Svn {
                     remote: address.shown(),
                     revision: self.revision(&address, revision).await?,
                 })
             }
-            Source::Tarball { location, sha256 } => Ok(Origin::Tarball {
+            Source::Tarball { location, sha256 } => Ok(ModuleOrigin::Tarball {
                 source: crate::remote_address::without_credentials(location),
                 sha256: self.checksum(location, sha256.as_deref()).await?,
             }),
@@ -253,7 +253,7 @@ impl Round {
         module: &Mod,
         version: &ForgeVersion,
         wish: Wish<'_>,
-    ) -> Result<Origin, ModuleError> {
+    ) -> Result<ModuleOrigin, ModuleError> {
         let named = wish.file.forge.as_deref();
         let forge = self.archives.forge(&wish.settings.forge, named)?;
         let name = slug(&module.name);
@@ -275,7 +275,7 @@ impl Round {
         };
         let ask = async { Ok(self.archives.release(&forge, &slug).await?) };
         let sha256 = Box::pin(self.once(question, ask));
-        Ok(Origin::Forge {
+        Ok(ModuleOrigin::Forge {
             sha256: sha256.await?,
             forge: forge.shown(),
             version: slug.version,
@@ -332,7 +332,11 @@ impl Round {
     }
 
     /// What never changes needs no question.
-    async fn here(&self, mirror: &Mirror, wanted: &Wanted) -> Result<Option<Commit>, ModuleError> {
+    async fn here(
+        &self,
+        mirror: &GitMirror,
+        wanted: &Wanted,
+    ) -> Result<Option<Commit>, ModuleError> {
         let is_fixed = match wanted {
             Wanted::Tag(_) => true,
             Wanted::Commit(name) | Wanted::Any(name) => name.parse::<Commit>().is_ok(),
@@ -348,7 +352,7 @@ impl Round {
     }
 
     /// A commit that no branch leads to, such as one of a pull request.
-    async fn unlisted(&self, mirror: &Mirror, wanted: &Wanted) -> Option<Commit> {
+    async fn unlisted(&self, mirror: &GitMirror, wanted: &Wanted) -> Option<Commit> {
         let (Wanted::Commit(name) | Wanted::Any(name)) = wanted else {
             return None;
         };
@@ -370,7 +374,7 @@ fn deployed(module: &Mod, wish: Wish<'_>) -> Option<String> {
     let mut modules = wish.live?.modules.iter();
     let live = modules.find(|live| live.directory == directory)?;
     match &live.origin {
-        Origin::Forge { version, .. } if live.name == module.name.to_string() => {
+        ModuleOrigin::Forge { version, .. } if live.name == module.name.to_string() => {
             Some(version.clone())
         }
         _ => None,
@@ -403,7 +407,7 @@ fn wanted(module: &Mod, reference: &GitRef, wish: Wish<'_>) -> Result<Wanted, Mo
 }
 
 /// Where a module is named, for people.
-fn place(module: &Mod, found: &Found) -> String {
+fn place(module: &Mod, found: &FoundEnvironment) -> String {
     let line = module.at.line;
     let definition = found.definition.as_ref();
     match definition.filter(|definition| definition.modules.contains(module)) {

@@ -1,4 +1,4 @@
-//! The trees that a version is made of. Main type: [`Trees`].
+//! The trees that a version is made of. Main type: [`TreeFetcher`].
 //!
 //! The rule that must hold: a tree that is handed out is here as a whole, and its manifests parse.
 
@@ -14,19 +14,19 @@ use tokio::task::JoinSet;
 
 use crate::archive::{ArchiveError, Archives, ForgeSettings, Slug, Taken};
 use crate::defaults::TREES;
-use crate::git::{Commit, GitError, Mirror, Mirrors, TreeError, take_in};
+use crate::git::{Commit, GitError, GitMirror, GitMirrors, TreeError, take_in};
 use crate::manifest_syntax::{Unparsed, verify};
-use crate::resolve::{Fixed, slug};
+use crate::resolve::{FixedControl, slug};
 use crate::svn::{Address, Svn, SvnError};
 use code_store::content::{Content, ContentError, ContentHash, Entry, Manifest, TreeId};
-use code_store::lock::{Lock, LockedModule, Origin};
+use code_store::lock::{LockedModule, ModuleOrigin, VersionLock};
 use code_store::notes::{read_note, write_note};
 use code_store::tree_notes::{commits_directory, revisions_directory};
 
 /// Brings trees here. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Trees {
-    mirrors: Mirrors,
+pub struct TreeFetcher {
+    mirrors: GitMirrors,
     archives: Archives,
     svn: Svn,
     content: Content,
@@ -50,8 +50,8 @@ pub struct Tree {
 /// What a version is to be made of.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
-    pub fixed: &'a Fixed,
-    pub lock: &'a Lock,
+    pub fixed: &'a FixedControl,
+    pub lock: &'a VersionLock,
     pub file: &'a Puppetfile,
     pub forge: &'a ForgeSettings,
 }
@@ -127,11 +127,11 @@ impl Tree {
     }
 }
 
-// === impl Trees ===
+// === impl TreeFetcher ===
 
-impl Trees {
+impl TreeFetcher {
     pub fn new(
-        mirrors: &Mirrors,
+        mirrors: &GitMirrors,
         archives: &Archives,
         svn: &Svn,
         content: &Content,
@@ -148,7 +148,7 @@ impl Trees {
     }
 
     /// The same, from elsewhere; what is taken in by the one is known to the other.
-    pub fn with(&self, mirrors: &Mirrors, archives: &Archives) -> Self {
+    pub fn with(&self, mirrors: &GitMirrors, archives: &Archives) -> Self {
         Self {
             mirrors: mirrors.clone(),
             archives: archives.clone(),
@@ -160,11 +160,11 @@ impl Trees {
     pub async fn all(&self, wanted: Wanted<'_>) -> Result<BTreeMap<String, Tree>, TreesError> {
         let mut taking = Taking::new();
         match wanted.fixed {
-            Fixed::Git { remote, commit } => {
+            FixedControl::Git { remote, commit } => {
                 let control = self.mirrors.mirror(remote)?;
                 self.take_commit(&mut taking, CONTROL, CONTROL_NAME, control, commit);
             }
-            Fixed::Svn { address, revision } => {
+            FixedControl::Svn { address, revision } => {
                 self.take_revision(
                     &mut taking,
                     CONTROL,
@@ -173,10 +173,10 @@ impl Trees {
                     *revision,
                 );
             }
-            Fixed::Tarball { location, sha256 } => {
+            FixedControl::Tarball { location, sha256 } => {
                 self.take_archive(&mut taking, CONTROL, CONTROL_NAME, location, sha256);
             }
-            Fixed::Plain => {}
+            FixedControl::Plain => {}
         }
         let file = wanted.file;
         let mods = file.mods.iter();
@@ -209,13 +209,13 @@ impl Trees {
     ) -> Result<(), TreesError> {
         let (directory, name) = (&module.directory, &module.name);
         match (&module.origin, &named.source) {
-            (Origin::Git { commit, .. }, Source::Git { remote, .. }) => {
+            (ModuleOrigin::Git { commit, .. }, Source::Git { remote, .. }) => {
                 let commit = commit.parse().map_err(|()| TreesError::Broken)?;
                 let mirror = self.mirrors.mirror(remote)?;
                 self.take_commit(taking, directory, name, mirror, &commit);
             }
             (
-                Origin::Forge {
+                ModuleOrigin::Forge {
                     version, sha256, ..
                 },
                 Source::Forge(_),
@@ -233,14 +233,14 @@ impl Trees {
                     Ok(archives.release_tree(&forge?, &slug, &sha256).await?)
                 });
             }
-            (Origin::Tarball { sha256, .. }, Source::Tarball { location, .. }) => {
+            (ModuleOrigin::Tarball { sha256, .. }, Source::Tarball { location, .. }) => {
                 self.take_archive(taking, directory, name, location, sha256);
             }
-            (Origin::Svn { revision, .. }, source @ Source::Svn { .. }) => {
+            (ModuleOrigin::Svn { revision, .. }, source @ Source::Svn { .. }) => {
                 let (address, _) = Address::of(source).map_err(|_| TreesError::Broken)?;
                 self.take_revision(taking, directory, name, address, *revision);
             }
-            (Origin::Local, _) => {}
+            (ModuleOrigin::Local, _) => {}
             _ => return Err(TreesError::Broken),
         }
         Ok(())
@@ -272,7 +272,7 @@ impl Trees {
         taking: &mut Taking,
         directory: &str,
         name: &str,
-        mirror: Arc<Mirror>,
+        mirror: Arc<GitMirror>,
         commit: &Commit,
     ) {
         let (trees, commit) = (self.clone(), commit.clone());
@@ -338,7 +338,7 @@ impl Trees {
     /// The tree of a commit. A copy of the repository that cannot be read is made anew, once.
     async fn tree_here(
         &self,
-        mirror: &Arc<Mirror>,
+        mirror: &Arc<GitMirror>,
         commit: &Commit,
     ) -> Result<Manifest, TakeError> {
         let tree = || {
@@ -356,7 +356,7 @@ impl Trees {
     }
 
     /// The tree of a commit, which is taken in and looked at if it is not here. Blocks.
-    fn tree(&self, mirror: &Mirror, commit: &Commit) -> Result<Manifest, TakeError> {
+    fn tree(&self, mirror: &GitMirror, commit: &Commit) -> Result<Manifest, TakeError> {
         let content = &self.content;
         let note = note(mirror, commit);
         if let Some(manifest) = self.noted(mirror, commit)?
@@ -373,13 +373,13 @@ impl Trees {
     }
 
     /// The tree of a commit that was taken in before. Its files may be gone.
-    fn noted(&self, mirror: &Mirror, commit: &Commit) -> Result<Option<Manifest>, ContentError> {
+    fn noted(&self, mirror: &GitMirror, commit: &Commit) -> Result<Option<Manifest>, ContentError> {
         let known = read_note(&note(mirror, commit)).and_then(|text| text.parse::<TreeId>().ok());
         known.map_or(Ok(None), |id| self.content.tree(id))
     }
 
     /// One file of a commit, without asking git; `None`: it must be asked. May block.
-    pub fn file(&self, mirror: &Mirror, commit: &Commit, path: &str) -> Option<Vec<u8>> {
+    pub fn file(&self, mirror: &GitMirror, commit: &Commit, path: &str) -> Option<Vec<u8>> {
         let manifest = self.noted(mirror, commit).ok()??;
         let Entry::File {
             sha256, executable, ..
@@ -393,6 +393,6 @@ impl Trees {
 }
 
 /// Where it is noted which tree a commit is.
-fn note(mirror: &Mirror, commit: &Commit) -> PathBuf {
+fn note(mirror: &GitMirror, commit: &Commit) -> PathBuf {
     commits_directory(mirror.directory()).join(commit.as_str())
 }

@@ -1,4 +1,4 @@
-//! What is different between two versions: [`Changes`] by module, [`FileChanges`] by file.
+//! What is different between two versions: [`ModuleChanges`] by module, [`FileChanges`] by file.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,15 +11,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::content::{ContentError, failed};
 use crate::defaults::DIFF_FILES;
-use crate::lock::{LOCK_FILE, Lock};
+use crate::lock::{LOCK_FILE, VersionLock};
 use crate::r10k_deploy::R10K_FILE;
 
 /// What is different between two versions, by module.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Changes {
+pub struct ModuleChanges {
     /// The control repository.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub control: Option<Change>,
+    pub control: Option<CommitChange>,
     /// Modules, by their directories.
     #[serde(default)]
     pub modules: Vec<ModuleChange>,
@@ -27,7 +27,7 @@ pub struct Changes {
 
 /// From which commit to which.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change {
+pub struct CommitChange {
     /// `None`: there was none.
     pub from: Option<String>,
     /// `None`: there is none.
@@ -41,7 +41,7 @@ pub struct ModuleChange {
     pub directory: String,
     /// Its version: a commit, or `local`.
     #[serde(flatten)]
-    pub version: Change,
+    pub version: CommitChange,
 }
 
 /// What is different between two versions, by file.
@@ -73,13 +73,13 @@ pub enum FileChangeKind {
     Changed,
 }
 
-// === impl Changes ===
+// === impl ModuleChanges ===
 
-impl Changes {
+impl ModuleChanges {
     /// From one version, if there was one, to another.
-    pub fn between(before: Option<&Lock>, after: &Lock) -> Self {
+    pub fn between(before: Option<&VersionLock>, after: &VersionLock) -> Self {
         let commit = before.map(|lock| &lock.control.commit);
-        let control = (commit != Some(&after.control.commit)).then(|| Change {
+        let control = (commit != Some(&after.control.commit)).then(|| CommitChange {
             from: commit.cloned(),
             to: Some(after.control.commit.clone()),
         });
@@ -92,7 +92,7 @@ impl Changes {
             .filter(|name| old.get(name) != new.get(name))
             .map(|name| ModuleChange {
                 directory: name.to_owned(),
-                version: Change {
+                version: CommitChange {
                     from: old.get(name).map(|it| it.clone().into_owned()),
                     to: new.get(name).map(|it| it.clone().into_owned()),
                 },
@@ -104,15 +104,15 @@ impl Changes {
     }
 }
 
-fn versions(lock: &Lock) -> BTreeMap<&str, Cow<'_, str>> {
+fn versions(lock: &VersionLock) -> BTreeMap<&str, Cow<'_, str>> {
     lock.modules
         .iter()
         .map(|module| (module.directory.as_str(), module.origin.version()))
         .collect()
 }
 
-impl From<Changes> for CodeChanges {
-    fn from(changes: Changes) -> Self {
+impl From<ModuleChanges> for CodeChanges {
+    fn from(changes: ModuleChanges) -> Self {
         let modules = changes.modules.into_iter().map(|module| CodeModuleChange {
             directory: module.directory,
             from: module.version.from,

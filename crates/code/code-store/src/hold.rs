@@ -1,4 +1,4 @@
-//! Who may write to the directory of deployments: [`Hold`], one process at a time.
+//! Who may write to the directory of deployments: [`DirectoryLock`], one process at a time.
 //!
 //! It is a lock on the file `lock`, which says who has it. Programs that write there for us (`git fetch`)
 //! get the locked file as their standard input, and so keep the lock if we are killed. The rule that must
@@ -21,13 +21,13 @@ use crate::defaults::LOCK_LOOK;
 
 /// The lock, as long as it lives. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Hold {
+pub struct DirectoryLock {
     file: Arc<File>,
 }
 
 /// The process that has the lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holder {
+pub struct DirectoryLockHolder {
     /// Its number.
     pub pid: u32,
     /// Since when.
@@ -36,11 +36,14 @@ pub struct Holder {
     began: u64,
 }
 
-// === impl Hold ===
+// === impl DirectoryLock ===
 
-impl Hold {
+impl DirectoryLock {
     /// Takes the lock of a directory. `waiting` is called once, if another process has it.
-    pub fn take(directory: &Path, waiting: impl FnOnce(&Holder)) -> Result<Self, ContentError> {
+    pub fn take(
+        directory: &Path,
+        waiting: impl FnOnce(&DirectoryLockHolder),
+    ) -> Result<Self, ContentError> {
         make_directory(directory)?;
         let path = directory.join("lock");
         let mut options = File::options();
@@ -48,7 +51,7 @@ impl Hold {
         let mut file = options.open(&path).map_err(failed("open", &path))?;
         let mut waiting = Some(waiting);
         while !lock(&file).map_err(failed("lock", &path))? {
-            match Holder::read(&mut file) {
+            match DirectoryLockHolder::read(&mut file) {
                 Some(holder) if holder.is_gone() => end_orphans(&mut file, &holder),
                 Some(holder) => {
                     if let Some(waiting) = waiting.take() {
@@ -90,7 +93,7 @@ fn write(file: &mut File) -> io::Result<()> {
 }
 
 /// Ends the programs that a killed process left.
-fn end_orphans(file: &mut File, holder: &Holder) {
+fn end_orphans(file: &mut File, holder: &DirectoryLockHolder) {
     let Ok(own) = file.metadata() else {
         return;
     };
@@ -100,7 +103,7 @@ fn end_orphans(file: &mut File, holder: &Holder) {
     };
     for pid in processes().into_iter().filter(|pid| has_it(*pid)) {
         // Somebody else may have it by now, and this be its program.
-        if Holder::read(file).as_ref() != Some(holder) {
+        if DirectoryLockHolder::read(file).as_ref() != Some(holder) {
             return;
         }
         if let Some(group) = Pid::from_raw(pid.cast_signed()) {
@@ -120,9 +123,9 @@ fn processes() -> Vec<u32> {
     entries.filter_map(number).collect()
 }
 
-// === impl Holder ===
+// === impl DirectoryLockHolder ===
 
-impl Holder {
+impl DirectoryLockHolder {
     fn read(file: &mut File) -> Option<Self> {
         let mut text = String::new();
         file.rewind().ok()?;
@@ -161,7 +164,7 @@ mod tests {
 
     use super::*;
 
-    fn orphan(hold: &Hold) -> Child {
+    fn orphan(hold: &DirectoryLock) -> Child {
         let mut command = Command::new("sleep");
         command.arg("1000").stdin(hold.stdin().unwrap());
         command.process_group(0).spawn().unwrap()
@@ -170,11 +173,11 @@ mod tests {
     #[test]
     fn one_waits_for_the_other_and_is_told_whom_for() {
         let directory = tempfile::tempdir().unwrap();
-        let first = Hold::take(directory.path(), |_| panic!("nobody has it")).unwrap();
+        let first = DirectoryLock::take(directory.path(), |_| panic!("nobody has it")).unwrap();
         let path = directory.path().to_owned();
         let (told, tell) = mpsc::channel();
         let second = std::thread::spawn(move || {
-            Hold::take(&path, |holder| told.send(holder.clone()).unwrap()).map(drop)
+            DirectoryLock::take(&path, |holder| told.send(holder.clone()).unwrap()).map(drop)
         });
         let holder = tell.recv().unwrap();
         assert_eq!(holder.pid, std::process::id());
@@ -187,12 +190,12 @@ mod tests {
     #[test]
     fn what_a_killed_process_left_is_ended() {
         let directory = tempfile::tempdir().unwrap();
-        let hold = Hold::take(directory.path(), |_| {}).unwrap();
+        let hold = DirectoryLock::take(directory.path(), |_| {}).unwrap();
         let mut left = orphan(&hold);
         // As if the process that had it were gone.
         std::fs::write(directory.path().join("lock"), "4194305 1\n").unwrap();
         drop(hold);
-        Hold::take(directory.path(), |_| panic!("it is gone")).unwrap();
+        DirectoryLock::take(directory.path(), |_| panic!("it is gone")).unwrap();
         assert!(!left.wait().unwrap().success());
     }
 }

@@ -1,7 +1,7 @@
 //! The code store: contents, versions of environments, and which version of each is live.
 //!
 //! Main types: [`content::Content`], the files of all versions, each kept once under its hash;
-//! [`version::Versions`], the versions of environments and the switch between them; [`lock::Lock`], the record of
+//! [`version::Versions`], the versions of environments and the switch between them; [`lock::VersionLock`], the record of
 //! what a version is made of.
 //!
 //! Invariant: every reader of an environment sees one whole version of it, always.

@@ -1,7 +1,7 @@
-//! What was resolved for a version: [`Lock`].
+//! What was resolved for a version: [`VersionLock`].
 //!
 //! It is kept in the version as `.tutti-version.json`. The rule that must hold: the same lock means the
-//! same content, so the [`Signature`] of a version is made of it alone.
+//! same content, so the [`VersionSignature`] of a version is made of it alone.
 
 mod staged;
 
@@ -11,18 +11,18 @@ use serde::{Deserialize, Serialize};
 
 pub use staged::{STAGED, staged_lock};
 
-use crate::version::Signature;
+use crate::version::VersionSignature;
 
 /// Where a version keeps it.
 pub const LOCK_FILE: &str = ".tutti-version.json";
 
 /// What a version is made of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Lock {
+pub struct VersionLock {
     /// The environment that it was made for. Not part of the signature: a promoted version keeps its own.
     pub environment: String,
     /// The control repository.
-    pub control: Control,
+    pub control: LockedControl,
     /// The modules, by their directories.
     pub modules: Vec<LockedModule>,
     /// Whether `puppet generate types` made its types.
@@ -32,7 +32,7 @@ pub struct Lock {
 
 /// The control repository of a version.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Control {
+pub struct LockedControl {
     /// What it is; a lock that does not say is of git.
     #[serde(default, skip_serializing_if = "ControlKind::is_git")]
     pub kind: ControlKind,
@@ -68,7 +68,7 @@ pub struct LockedModule {
     pub directory: String,
     /// Where it came from, and what of it.
     #[serde(flatten)]
-    pub origin: Origin,
+    pub origin: ModuleOrigin,
     /// Whether its `spec` directory was left out.
     #[serde(default)]
     pub exclude_spec: bool,
@@ -77,7 +77,7 @@ pub struct LockedModule {
 /// What a module is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Origin {
+pub enum ModuleOrigin {
     /// A commit.
     Git {
         /// The address, without credentials.
@@ -126,15 +126,15 @@ impl LockedModule {
     /// The repository that it comes from, without credentials.
     pub fn remote(&self) -> Option<&str> {
         match &self.origin {
-            Origin::Git { remote, .. } => Some(remote),
+            ModuleOrigin::Git { remote, .. } => Some(remote),
             _ => None,
         }
     }
 }
 
-// === impl Origin ===
+// === impl ModuleOrigin ===
 
-impl Origin {
+impl ModuleOrigin {
     /// What people know it by: a commit, a release's version, an archive's checksum, a revision, or `local`.
     pub fn version(&self) -> Cow<'_, str> {
         match self {
@@ -147,9 +147,9 @@ impl Origin {
     }
 }
 
-// === impl Control ===
+// === impl LockedControl ===
 
-impl Control {
+impl LockedControl {
     /// What it was at; `None`: there is none.
     pub fn at(&self) -> Option<&str> {
         Some(self.commit.as_str()).filter(|commit| !commit.is_empty())
@@ -162,11 +162,11 @@ impl ControlKind {
     }
 }
 
-// === impl Lock ===
+// === impl VersionLock ===
 
-impl Lock {
+impl VersionLock {
     /// What names the version.
-    pub fn signature(&self) -> Signature {
+    pub fn signature(&self) -> VersionSignature {
         let control = match self.control.kind {
             ControlKind::Git => self.control.commit.clone(),
             ControlKind::Svn => format!("svn {} {}", self.control.remote, self.control.commit),
@@ -181,13 +181,13 @@ impl Lock {
                 ..
             } = module;
             let origin = match &module.origin {
-                Origin::Git { commit, .. } => format!("git {commit}"),
-                Origin::Forge {
+                ModuleOrigin::Git { commit, .. } => format!("git {commit}"),
+                ModuleOrigin::Forge {
                     version, sha256, ..
                 } => format!("forge {} {version} {sha256}", module.name),
-                Origin::Tarball { sha256, .. } => format!("tarball {sha256}"),
-                Origin::Svn { remote, revision } => format!("svn {remote} {revision}"),
-                Origin::Local => "local".to_owned(),
+                ModuleOrigin::Tarball { sha256, .. } => format!("tarball {sha256}"),
+                ModuleOrigin::Svn { remote, revision } => format!("svn {remote} {revision}"),
+                ModuleOrigin::Local => "local".to_owned(),
             };
             text.extend([
                 directory.as_str(),
@@ -199,7 +199,7 @@ impl Lock {
         if self.generated_types {
             text.push_str("types\n");
         }
-        Signature::of(text.as_bytes())
+        VersionSignature::of(text.as_bytes())
     }
 }
 
@@ -207,8 +207,8 @@ impl Lock {
 mod tests {
     use super::*;
 
-    fn lock(control: Control) -> Lock {
-        Lock {
+    fn lock(control: LockedControl) -> VersionLock {
+        VersionLock {
             environment: "production".to_owned(),
             control,
             modules: Vec::new(),
@@ -223,24 +223,24 @@ mod tests {
             "branch": "production", "commit": "2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e"}, "modules": [
             {"name": "apt", "directory": "modules/apt", "type": "git", "remote": "r", "wanted": "branch main",
             "commit": "1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f", "exclude_spec": true}]}"#;
-        let read: Lock = serde_json::from_str(text).unwrap();
+        let read: VersionLock = serde_json::from_str(text).unwrap();
         let named = "tutti-version 1\ncontrol 2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e2e\n\
                      modules/apt git 1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f1f -\n";
-        assert_eq!(read.signature(), Signature::of(named.as_bytes()));
+        assert_eq!(read.signature(), VersionSignature::of(named.as_bytes()));
         let written = serde_json::to_string(&read.control).unwrap();
         assert!(!written.contains("kind"), "{written}");
     }
 
     #[test]
     fn what_has_no_control_repository_is_another_version() {
-        let git = lock(Control::default());
-        let plain = lock(Control {
+        let git = lock(LockedControl::default());
+        let plain = lock(LockedControl {
             kind: ControlKind::Plain,
-            ..Control::default()
+            ..LockedControl::default()
         });
         assert_ne!(git.signature(), plain.signature());
         assert_eq!(plain.control.at(), None);
         let text = serde_json::to_string(&plain).unwrap();
-        assert_eq!(serde_json::from_str::<Lock>(&text).unwrap(), plain);
+        assert_eq!(serde_json::from_str::<VersionLock>(&text).unwrap(), plain);
     }
 }

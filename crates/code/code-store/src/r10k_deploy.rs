@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use crate::content::{Content, Entry, Manifest};
-use crate::lock::{Lock, Origin};
+use crate::lock::{ModuleOrigin, VersionLock};
 
 /// Its name.
 pub const R10K_FILE: &str = ".r10k-deploy.json";
@@ -20,10 +20,10 @@ const PLAIN: &str = "plain-default";
 const RUBY: &str = "%Y-%m-%d %H:%M:%S +0000";
 
 /// The file of a version that was begun then and is whole now.
-pub fn note(lock: &Lock, began: Timestamp) -> Vec<u8> {
+pub fn note(lock: &VersionLock, began: Timestamp) -> Vec<u8> {
     let modules = lock.modules.iter().map(|module| {
         let sha = match &module.origin {
-            Origin::Git { commit, .. } => Some(commit),
+            ModuleOrigin::Git { commit, .. } => Some(commit),
             _ => None,
         };
         let name = module.name.rsplit('/').next();
@@ -58,30 +58,33 @@ pub fn commit(content: &Content, manifest: &Manifest) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lock::{Control, LockedModule};
+    use crate::lock::{LockedControl, LockedModule};
 
     #[test]
     fn it_says_what_r10k_says() {
-        let git = Origin::Git {
+        let git = ModuleOrigin::Git {
             remote: "https://git.example.com/apt.git".to_owned(),
             wanted: "main".to_owned(),
             commit: "1f".repeat(20),
         };
-        let module = |name: &str, origin: Origin| LockedModule {
+        let module = |name: &str, origin: ModuleOrigin| LockedModule {
             name: name.to_owned(),
             directory: format!("modules/{name}"),
             origin,
             exclude_spec: true,
         };
-        let lock = Lock {
+        let lock = VersionLock {
             environment: "production".to_owned(),
-            control: Control {
+            control: LockedControl {
                 remote: String::new(),
                 branch: "production".to_owned(),
                 commit: "2e".repeat(20),
-                ..Control::default()
+                ..LockedControl::default()
             },
-            modules: vec![module("puppetlabs/apt", git), module("own", Origin::Local)],
+            modules: vec![
+                module("puppetlabs/apt", git),
+                module("own", ModuleOrigin::Local),
+            ],
             generated_types: false,
         };
         let began = Timestamp::from_second(1_795_000_000).unwrap();

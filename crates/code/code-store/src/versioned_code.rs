@@ -10,7 +10,7 @@ use std::str::FromStr;
 
 use environments::EnvironmentName;
 
-use crate::version::{Signature, Versions};
+use crate::version::{VersionSignature, Versions};
 
 /// `urn:puppet:code-id:1:<signature>;<environment>`, in the form of Puppet Enterprise.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct CodeId {
     /// Of what.
     pub environment: EnvironmentName,
     /// Which version.
-    pub signature: Signature,
+    pub signature: VersionSignature,
 }
 
 /// A text that is none.

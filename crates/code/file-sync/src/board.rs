@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 use environments::EnvironmentName;
 
 use crate::defaults::{FOLLOWER_FORGET, FOLLOWERS};
-use code_store::version::Signature;
+use code_store::version::VersionSignature;
 
 /// All that is known of environments and followers.
 #[derive(Debug)]
 pub(super) struct Board {
     lease_ms: i64,
-    environments: BTreeMap<EnvironmentName, Announced>,
-    offered: BTreeMap<EnvironmentName, Signature>,
+    environments: BTreeMap<EnvironmentName, AnnouncedSwitch>,
+    offered: BTreeMap<EnvironmentName, VersionSignature>,
     followers: BTreeMap<String, Heard>,
     highest: i64,
     news: u64,
@@ -23,11 +23,11 @@ pub(super) struct Board {
 
 /// The last switch of an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Announced {
+pub struct AnnouncedSwitch {
     /// Its number among the switches of all environments.
     pub generation: i64,
     /// To which version; `None`: it was taken away.
-    pub signature: Option<Signature>,
+    pub signature: Option<VersionSignature>,
 }
 
 /// What a follower has, by environment.
@@ -37,10 +37,10 @@ pub(super) type Report = BTreeMap<EnvironmentName, Had>;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Had {
     pub(super) generation: i64,
-    pub(super) signature: Option<Signature>,
-    pub(super) staged: Option<Signature>,
+    pub(super) signature: Option<VersionSignature>,
+    pub(super) staged: Option<VersionSignature>,
     /// Which version it cannot have, and why.
-    pub(super) failed: Option<(Signature, String)>,
+    pub(super) failed: Option<(VersionSignature, String)>,
 }
 
 /// A follower, as it was heard last.
@@ -71,7 +71,7 @@ pub struct FollowerState {
     /// Whether it has all that is live.
     pub is_synced: bool,
     /// What is live there.
-    pub live: Vec<(EnvironmentName, i64, Signature)>,
+    pub live: Vec<(EnvironmentName, i64, VersionSignature)>,
     /// What it cannot have, and why.
     pub failed: Vec<(EnvironmentName, String)>,
 }
@@ -102,7 +102,7 @@ impl Board {
     }
 
     /// An environment was switched; it is not offered any more.
-    pub(super) fn announce(&mut self, environment: &EnvironmentName, announced: Announced) {
+    pub(super) fn announce(&mut self, environment: &EnvironmentName, announced: AnnouncedSwitch) {
         self.highest = self.highest.max(announced.generation);
         self.environments.insert(environment.clone(), announced);
         self.offered.remove(environment);
@@ -110,7 +110,7 @@ impl Board {
     }
 
     /// Followers get a version ready.
-    pub(super) fn offer(&mut self, environment: &EnvironmentName, signature: &Signature) {
+    pub(super) fn offer(&mut self, environment: &EnvironmentName, signature: &VersionSignature) {
         self.offered.insert(environment.clone(), signature.clone());
         self.news += 1;
     }
@@ -180,7 +180,7 @@ impl Board {
     pub(super) fn unready(
         &self,
         environment: &EnvironmentName,
-        signature: &Signature,
+        signature: &VersionSignature,
         now_ms: i64,
     ) -> Vec<Late> {
         let is_ready = |had: Option<&Had>| {
@@ -195,7 +195,7 @@ impl Board {
     pub(super) fn behind(
         &self,
         environment: &EnvironmentName,
-        announced: &Announced,
+        announced: &AnnouncedSwitch,
         now_ms: i64,
     ) -> Vec<Late> {
         let signature = announced.signature.as_ref();
@@ -209,7 +209,7 @@ impl Board {
     fn late(
         &self,
         environment: &EnvironmentName,
-        signature: Option<&Signature>,
+        signature: Option<&VersionSignature>,
         now_ms: i64,
         is_well: impl Fn(Option<&Had>) -> bool,
     ) -> Vec<Late> {
@@ -240,23 +240,27 @@ impl Board {
     }
 
     /// Whether a version may be handed out.
-    pub(super) fn publishes(&self, environment: &EnvironmentName, signature: &Signature) -> bool {
+    pub(super) fn publishes(
+        &self,
+        environment: &EnvironmentName,
+        signature: &VersionSignature,
+    ) -> bool {
         self.published()
             .any(|(of, published)| of == environment && published == signature)
     }
 
     /// All versions that may be.
-    pub(super) fn published(&self) -> impl Iterator<Item = (&EnvironmentName, &Signature)> {
+    pub(super) fn published(&self) -> impl Iterator<Item = (&EnvironmentName, &VersionSignature)> {
         let announced = self.environments.iter();
         let announced = announced.filter_map(|(of, it)| Some((of, it.signature.as_ref()?)));
         announced.chain(self.offered.iter())
     }
 
-    pub(super) fn environments(&self) -> &BTreeMap<EnvironmentName, Announced> {
+    pub(super) fn environments(&self) -> &BTreeMap<EnvironmentName, AnnouncedSwitch> {
         &self.environments
     }
 
-    pub(super) fn offered(&self) -> &BTreeMap<EnvironmentName, Signature> {
+    pub(super) fn offered(&self) -> &BTreeMap<EnvironmentName, VersionSignature> {
         &self.offered
     }
 

@@ -14,7 +14,7 @@ use environments::EnvironmentName;
 use code_store::content::{Content, ContentError, ContentHash, Manifest, TreeId, failed};
 use code_store::integrity::{differences, named_paths};
 use code_store::notes::{read_note, write_note};
-use code_store::version::{ReadError, Signature, Versions, read_manifest};
+use code_store::version::{ReadManifestError, VersionSignature, Versions, read_manifest};
 
 /// Why followers cannot be told what a version is made of.
 #[derive(Debug, thiserror::Error)]
@@ -22,7 +22,7 @@ pub(crate) enum FilesError {
     #[error(transparent)]
     Content(#[from] ContentError),
     #[error(transparent)]
-    Read(#[from] ReadError),
+    Read(#[from] ReadManifestError),
     #[error(
         "the version {version} is damaged and is not handed out: {paths}; run `tutti code verify --repair` on \
          the server"
@@ -34,7 +34,7 @@ pub(crate) enum FilesError {
 pub(super) fn manifest(
     versions: &Versions,
     environment: &EnvironmentName,
-    signature: &Signature,
+    signature: &VersionSignature,
 ) -> Result<(TreeId, Manifest), FilesError> {
     let content = versions.content();
     let root = versions.path(environment, signature);

@@ -34,17 +34,17 @@ pub mod follower;
 mod published;
 mod storage;
 
-pub use board::{Announced, FollowerState};
+pub use board::{AnnouncedSwitch, FollowerState};
 pub use follower::{Followed, Follower, FollowerSettings, Following, Knows, Stale, SyncState};
 pub use storage::{Blob, CheckInError, FileSync, FileSyncSettings};
 
-use code_store::version::Signature;
+use code_store::version::VersionSignature;
 
 /// One name for all that is live, by environments in their order.
-fn commit_of<'a>(live: impl Iterator<Item = (&'a str, &'a str)>) -> Signature {
+fn commit_of<'a>(live: impl Iterator<Item = (&'a str, &'a str)>) -> VersionSignature {
     let mut text = String::from("tutti-code 1\n");
     for (environment, version) in live {
         text.extend([environment, " ", version, "\n"]);
     }
-    Signature::of(text.as_bytes())
+    VersionSignature::of(text.as_bytes())
 }

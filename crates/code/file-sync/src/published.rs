@@ -9,9 +9,9 @@ use environments::EnvironmentName;
 
 use super::files::{FilesError, manifest};
 use code_store::content::{ContentHash, Entry, TreeId};
-use code_store::version::{Signature, Versions};
+use code_store::version::{VersionSignature, Versions};
 
-type Version = (EnvironmentName, Signature);
+type Version = (EnvironmentName, VersionSignature);
 
 /// The files of versions, read when they are first asked for.
 #[derive(Debug, Default)]

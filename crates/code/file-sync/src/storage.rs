@@ -17,12 +17,12 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
 use self::check_in::{read, shown};
-use super::board::{Announced, Board, FollowerState, Late};
+use super::board::{AnnouncedSwitch, Board, FollowerState, Late};
 use super::commit_of;
 use super::files::FilesError;
 use super::published::Published;
 use code_store::content::{ContentError, ContentHash, TreeId};
-use code_store::version::{Signature, Versions};
+use code_store::version::{VersionSignature, Versions};
 
 /// Followers and what they are told. Cheap to clone.
 #[derive(Clone)]
@@ -98,7 +98,7 @@ impl FileSync {
             let signature = row.signature.as_deref().map(str::parse).transpose();
             if let (Ok(environment), Ok(signature)) = (row.environment.parse(), signature) {
                 let generation = row.generation;
-                let announced = Announced {
+                let announced = AnnouncedSwitch {
                     generation,
                     signature,
                 };
@@ -162,7 +162,7 @@ impl FileSync {
     pub async fn offer(
         &self,
         environment: &EnvironmentName,
-        signature: &Signature,
+        signature: &VersionSignature,
     ) -> Vec<LateFollower> {
         self.board().offer(environment, signature);
         self.tell();
@@ -180,10 +180,10 @@ impl FileSync {
     pub async fn announce(
         &self,
         environment: &EnvironmentName,
-        signature: Option<&Signature>,
-    ) -> Result<Announced, CheckInError> {
+        signature: Option<&VersionSignature>,
+    ) -> Result<AnnouncedSwitch, CheckInError> {
         let _one = self.inner.announcing.lock().await;
-        let announced = Announced {
+        let announced = AnnouncedSwitch {
             generation: self.board().next_generation(),
             signature: signature.cloned(),
         };
@@ -212,7 +212,7 @@ impl FileSync {
     pub async fn settle(
         &self,
         environment: &EnvironmentName,
-        announced: &Announced,
+        announced: &AnnouncedSwitch,
     ) -> Vec<LateFollower> {
         self.until_none(|board, now| board.behind(environment, announced, now))
             .await
@@ -222,7 +222,7 @@ impl FileSync {
     pub fn behind(
         &self,
         environment: &EnvironmentName,
-        announced: &Announced,
+        announced: &AnnouncedSwitch,
     ) -> Vec<LateFollower> {
         let behind = self.board().behind(environment, announced, now_ms());
         behind.into_iter().map(Into::into).collect()
@@ -284,7 +284,7 @@ impl FileSync {
     pub async fn manifest(
         &self,
         environment: &EnvironmentName,
-        signature: &Signature,
+        signature: &VersionSignature,
     ) -> Result<Option<(TreeId, Vec<u8>)>, CheckInError> {
         if !self.board().publishes(environment, signature) {
             return Ok(None);
@@ -299,7 +299,7 @@ impl FileSync {
     }
 
     /// All versions that are here: what is live, and what somebody may still work with.
-    pub async fn versions(&self) -> Result<Vec<(EnvironmentName, Signature)>, CheckInError> {
+    pub async fn versions(&self) -> Result<Vec<(EnvironmentName, VersionSignature)>, CheckInError> {
         let versions = self.inner.versions.clone();
         blocking(move || Ok(versions.all()?)).await
     }

@@ -4,23 +4,27 @@
 //! The rule that must hold: the modules are those of the live version's lock, whatever the new Puppetfile says.
 
 use super::modules::is_as_it_was;
-use super::{Built, Deployer};
+use super::{BuiltVersion, Deployer};
 use crate::error::DeployError;
-use code_sources::resolve::{Fixed, Round};
-use code_sources::source::Found;
-use code_store::lock::Lock;
+use code_sources::resolve::{FixedControl, ResolveRound};
+use code_sources::source::FoundEnvironment;
+use code_store::lock::VersionLock;
 
 // === impl Deployer ===
 
 impl Deployer {
     /// Makes the version of what a source has now, with the modules of the live one.
-    pub async fn build_control(&self, found: &Found, round: &Round) -> Result<Built, DeployError> {
+    pub async fn build_control(
+        &self,
+        found: &FoundEnvironment,
+        round: &ResolveRound,
+    ) -> Result<BuiltVersion, DeployError> {
         let environment = &found.environment;
         let live = self.live_lock(environment);
         let live = live.ok_or_else(|| DeployError::NotLive(environment.clone()))?;
         // What the modules are of, the Puppetfile says that they were deployed by.
         let was = Box::pin(self.found_of(environment, &live)).await?;
-        let old = Fixed::of(&was, &live.control).ok_or(DeployError::Broken)?;
+        let old = FixedControl::of(&was, &live.control).ok_or(DeployError::Broken)?;
         let (file, notes) = Box::pin(self.file(&was, &old)).await?;
         let mut modules = live.modules.iter();
         if let Some(renamed) = modules.find(|module| !is_as_it_was(module, &file)) {
@@ -30,7 +34,7 @@ impl Deployer {
             });
         }
         let fixed = Box::pin(round.fixed(found)).await?;
-        let lock = Lock {
+        let lock = VersionLock {
             environment: environment.to_string(),
             control: fixed.control(found),
             modules: live.modules,

@@ -9,7 +9,7 @@ use crate::error::DeployError;
 use code_sources::source::Environments;
 use code_store::content::ContentError;
 use code_store::lock::STAGED;
-use code_store::version::Signature;
+use code_store::version::VersionSignature;
 
 // === impl Deployer ===
 
@@ -24,7 +24,11 @@ impl Deployer {
     }
 
     /// Whether a version came from the staging directory: it is another tool's.
-    pub(crate) fn is_staged(&self, environment: &EnvironmentName, signature: &Signature) -> bool {
+    pub(crate) fn is_staged(
+        &self,
+        environment: &EnvironmentName,
+        signature: &VersionSignature,
+    ) -> bool {
         let lock = self.shared.versions.lock(environment, signature);
         lock.is_some_and(|lock| lock.control.remote == STAGED)
     }

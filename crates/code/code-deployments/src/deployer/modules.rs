@@ -7,14 +7,14 @@
 use environments::EnvironmentName;
 use puppetfile::{Mod, Puppetfile, Source};
 
-use super::{Built, Deployer};
+use super::{BuiltVersion, Deployer};
 use crate::error::{DeployError, SourcesError};
 use code_sources::git::Wanted;
 use code_sources::remote_address::without_credentials;
-use code_sources::resolve::{Fixed, Round, Wish};
-use code_sources::source::{Base, Found, SourceKind, defined};
+use code_sources::resolve::{FixedControl, ResolveRound, Wish};
+use code_sources::source::{Base, FoundEnvironment, SourceKind, defined};
 use code_sources::svn::Address;
-use code_store::lock::{ControlKind, Lock, LockedModule, Origin, is_module_name};
+use code_store::lock::{ControlKind, LockedModule, ModuleOrigin, VersionLock, is_module_name};
 
 impl Deployer {
     /// Makes the live version anew, with what these modules are now; `None`: it has none of them.
@@ -22,12 +22,12 @@ impl Deployer {
         &self,
         environment: &EnvironmentName,
         names: &[String],
-        round: &Round,
-    ) -> Result<Option<Built>, DeployError> {
+        round: &ResolveRound,
+    ) -> Result<Option<BuiltVersion>, DeployError> {
         let live = self.live_lock(environment);
         let live = live.ok_or_else(|| DeployError::NotLive(environment.clone()))?;
         let found = Box::pin(self.found_of(environment, &live)).await?;
-        let fixed = Fixed::of(&found, &live.control).ok_or(DeployError::Broken)?;
+        let fixed = FixedControl::of(&found, &live.control).ok_or(DeployError::Broken)?;
         let (file, notes) = Box::pin(self.file(&found, &fixed)).await?;
         let is_wanted = |module: &Mod| names.iter().any(|name| is_named(module, name));
         let wanted = file.mods.iter().filter(|module| is_wanted(module));
@@ -63,7 +63,7 @@ impl Deployer {
     }
 
     /// What the live version is made of.
-    pub(crate) fn live_lock(&self, environment: &EnvironmentName) -> Option<Lock> {
+    pub(crate) fn live_lock(&self, environment: &EnvironmentName) -> Option<VersionLock> {
         let live = self.versions().live(environment)?;
         self.versions().lock(environment, &live)
     }
@@ -72,8 +72,8 @@ impl Deployer {
     pub(super) async fn found_of(
         &self,
         environment: &EnvironmentName,
-        live: &Lock,
-    ) -> Result<Found, DeployError> {
+        live: &VersionLock,
+    ) -> Result<FoundEnvironment, DeployError> {
         let missing = || DeployError::NoSource(environment.clone());
         // A version that was promoted is of another environment.
         let of: EnvironmentName = live.environment.parse().map_err(|_| missing())?;
@@ -85,7 +85,7 @@ impl Deployer {
                     && source.environment(&control.branch).as_ref() == Some(&of);
                 if is_it {
                     let commit = control.commit.parse().map_err(|()| DeployError::Broken)?;
-                    return Ok(Found {
+                    return Ok(FoundEnvironment {
                         environment: environment.clone(),
                         source: source.clone(),
                         branch: control.branch.clone(),
@@ -100,7 +100,7 @@ impl Deployer {
                     && is_below(&control.remote, &remote.shown())
                     && source.environment(&control.branch).as_ref() == Some(&of);
                 if is_it {
-                    return Ok(Found {
+                    return Ok(FoundEnvironment {
                         environment: environment.clone(),
                         source: source.clone(),
                         branch: control.branch.clone(),
@@ -146,7 +146,7 @@ impl Deployer {
                 (Base::Plain, ControlKind::Plain) => Base::Plain,
                 _ => continue,
             };
-            return Ok(Found {
+            return Ok(FoundEnvironment {
                 environment: environment.clone(),
                 source: source.clone(),
                 branch: definition.name.clone(),
@@ -169,7 +169,7 @@ fn is_named(module: &Mod, name: &str) -> bool {
 }
 
 /// The live lock, with what was looked up anew.
-fn renewed(environment: &EnvironmentName, live: Lock, fresh: Lock) -> Lock {
+fn renewed(environment: &EnvironmentName, live: VersionLock, fresh: VersionLock) -> VersionLock {
     let is_fresh = |module: &LockedModule| {
         let mut fresh = fresh.modules.iter();
         fresh.any(|it| it.directory == module.directory)
@@ -178,7 +178,7 @@ fn renewed(environment: &EnvironmentName, live: Lock, fresh: Lock) -> Lock {
     modules.retain(|module| !is_fresh(module));
     modules.extend(fresh.modules);
     modules.sort_by(|one, other| one.directory.cmp(&other.directory));
-    Lock {
+    VersionLock {
         environment: environment.to_string(),
         control: live.control,
         modules,
@@ -191,18 +191,17 @@ pub(super) fn is_as_it_was(kept: &LockedModule, file: &Puppetfile) -> bool {
     let mut named = file.mods.iter();
     let named = named.find(|module| file.directory(module) == kept.directory);
     match (&kept.origin, named.map(|module| &module.source)) {
-        (Origin::Git { remote, .. }, Some(Source::Git { remote: named, .. })) => {
+        (ModuleOrigin::Git { remote, .. }, Some(Source::Git { remote: named, .. })) => {
             without_credentials(named) == *remote
         }
-        (Origin::Tarball { source, .. }, Some(Source::Tarball { location, .. })) => {
+        (ModuleOrigin::Tarball { source, .. }, Some(Source::Tarball { location, .. })) => {
             without_credentials(location) == *source
         }
-        (Origin::Svn { remote, .. }, Some(Source::Svn { remote: named, .. })) => {
+        (ModuleOrigin::Svn { remote, .. }, Some(Source::Svn { remote: named, .. })) => {
             without_credentials(named) == *remote
         }
-        (Origin::Forge { .. }, Some(Source::Forge(_))) | (Origin::Local, Some(Source::Local)) => {
-            true
-        }
+        (ModuleOrigin::Forge { .. }, Some(Source::Forge(_)))
+        | (ModuleOrigin::Local, Some(Source::Local)) => true,
         _ => false,
     }
 }

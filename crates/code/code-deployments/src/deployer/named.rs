@@ -10,8 +10,8 @@ use super::{Deployer, blocking};
 use crate::defaults::PUPPETFILES;
 use crate::error::DeployError;
 use code_sources::git::{Commit, read_file};
-use code_sources::resolve::{Fixed, ResolveError};
-use code_sources::source::{Conflicts, Found};
+use code_sources::resolve::{FixedControl, ResolveError};
+use code_sources::source::{FoundEnvironment, ModuleConflicts};
 use code_sources::source_trees::{CONTROL_NAME, TakeError, TreesError};
 use code_store::content::Manifest;
 
@@ -19,12 +19,12 @@ impl Deployer {
     /// The modules of an environment, those that a list names among them, and what to tell people of it.
     pub(super) async fn file(
         &self,
-        found: &Found,
-        fixed: &Fixed,
+        found: &FoundEnvironment,
+        fixed: &FixedControl,
     ) -> Result<(Arc<Puppetfile>, Vec<String>), DeployError> {
         let file = match fixed {
-            Fixed::Plain => None,
-            Fixed::Git { .. } | Fixed::Svn { .. } | Fixed::Tarball { .. } => {
+            FixedControl::Plain => None,
+            FixedControl::Git { .. } | FixedControl::Svn { .. } | FixedControl::Tarball { .. } => {
                 self.puppetfile(found, fixed).await?
             }
         };
@@ -40,15 +40,15 @@ impl Deployer {
             )
         };
         let notes = match definition.conflicts {
-            Conflicts::Error if !both.is_empty() => {
+            ModuleConflicts::Error if !both.is_empty() => {
                 return Err(ResolveError::Conflict {
                     place: definition.place.clone(),
                     names: both.join(", "),
                 }
                 .into());
             }
-            Conflicts::OverrideAndWarn => both.into_iter().map(note).collect(),
-            Conflicts::Override | Conflicts::Error => Vec::new(),
+            ModuleConflicts::OverrideAndWarn => both.into_iter().map(note).collect(),
+            ModuleConflicts::Override | ModuleConflicts::Error => Vec::new(),
         };
         Ok((Arc::new(merged), notes))
     }
@@ -56,8 +56,8 @@ impl Deployer {
     /// The Puppetfile of an environment's own files; `None`: they have none.
     async fn puppetfile(
         &self,
-        found: &Found,
-        fixed: &Fixed,
+        found: &FoundEnvironment,
+        fixed: &FixedControl,
     ) -> Result<Option<Arc<Puppetfile>>, DeployError> {
         let key = (fixed.id(), found.puppetfile().to_owned());
         let read = {
@@ -74,21 +74,21 @@ impl Deployer {
 
     async fn read_puppetfile(
         &self,
-        found: &Found,
-        fixed: &Fixed,
+        found: &FoundEnvironment,
+        fixed: &FixedControl,
     ) -> Result<Option<Arc<Puppetfile>>, DeployError> {
         let name = found.puppetfile().to_owned();
         let bytes = match fixed {
-            Fixed::Git { remote, commit } => self.read_of_git(remote, commit, &name).await?,
-            Fixed::Svn { address, revision } => {
+            FixedControl::Git { remote, commit } => self.read_of_git(remote, commit, &name).await?,
+            FixedControl::Svn { address, revision } => {
                 let tree = Box::pin(self.shared.trees.revision_here(address, *revision)).await;
                 self.read_of_tree(tree, &name)?
             }
-            Fixed::Tarball { location, sha256 } => {
+            FixedControl::Tarball { location, sha256 } => {
                 let tree = Box::pin(self.shared.trees.archive_here(location, sha256)).await;
                 self.read_of_tree(tree, &name)?
             }
-            Fixed::Plain => None,
+            FixedControl::Plain => None,
         };
         let Some(bytes) = bytes else {
             return Ok(None);

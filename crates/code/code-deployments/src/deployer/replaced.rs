@@ -2,14 +2,14 @@
 
 use environments::EnvironmentDir;
 
-use super::{Built, Deployer, blocking};
+use super::{BuiltVersion, Deployer, blocking};
 use crate::error::DeployError;
 
 impl Deployer {
     /// The note about functions of the version's modules in whose place plans call built-in ones.
     pub(crate) async fn note_of_replaced_functions(
         &self,
-        built: &Built,
+        built: &BuiltVersion,
     ) -> Result<Option<String>, DeployError> {
         let versions = self.versions();
         let directory = versions.path(&built.environment, &built.signature);

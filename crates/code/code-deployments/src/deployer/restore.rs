@@ -11,17 +11,17 @@ use super::{Deployer, blocking};
 use crate::error::DeployError;
 use crate::service::VerifyError;
 use crate::staging;
-use code_sources::resolve::Fixed;
+use code_sources::resolve::FixedControl;
 use code_store::integrity::{
-    self, CheckError, Integrity, StoreCheck, StoreVerification, VersionRepair, check_store,
-    named_paths,
+    self, StoreCheck, StoreCheckError, StoreVerification, VersionIntegrity, VersionRepair,
+    check_store, named_paths,
 };
-use code_store::lock::{Lock, STAGED, staged_lock};
-use code_store::version::{Layout, Signature};
+use code_store::lock::{STAGED, VersionLock, staged_lock};
+use code_store::version::{Layout, VersionSignature};
 
 /// Outcome of [`Deployer::restore_once`].
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Restored {
+pub enum RestoredVersion {
     /// The version is whole; these damaged files of it were replaced, by path.
     Whole(Vec<String>),
     /// The version could not be compared, for this reason, and stays as it is.
@@ -32,10 +32,10 @@ pub enum Restored {
 
 impl Deployer {
     /// Compares all contents and versions with their hashes; see [`check_store`].
-    pub async fn check(&self, cut: CancellationToken) -> Result<StoreCheck, CheckError> {
+    pub async fn check(&self, cut: CancellationToken) -> Result<StoreCheck, StoreCheckError> {
         let versions = self.versions().clone();
         let checked = tokio::task::spawn_blocking(move || check_store(&versions, &cut));
-        checked.await.unwrap_or(Err(CheckError::Cut))
+        checked.await.unwrap_or(Err(StoreCheckError::Cut))
     }
 
     /// The same, where no server deploys; with `repair`, replaces what is damaged.
@@ -74,7 +74,7 @@ impl Deployer {
     pub async fn restore(
         &self,
         environment: &EnvironmentName,
-        signature: &Signature,
+        signature: &VersionSignature,
     ) -> Result<Vec<String>, DeployError> {
         let lock = self.versions().lock(environment, signature);
         let lock = lock.filter(|lock| lock.signature() == *signature);
@@ -99,27 +99,29 @@ impl Deployer {
     pub async fn restore_once(
         &self,
         environment: &EnvironmentName,
-        signature: &Signature,
-    ) -> Result<Restored, DeployError> {
+        signature: &VersionSignature,
+    ) -> Result<RestoredVersion, DeployError> {
         let version = (environment.clone(), signature.clone());
         // That it is not here is the switch's to say.
         if self.is_verified(&version) || !self.versions().has(environment, signature) {
-            return Ok(Restored::Whole(Vec::new()));
+            return Ok(RestoredVersion::Whole(Vec::new()));
         }
         let versions = self.versions().clone();
         let (of, it) = version;
         let integrity = blocking(move || Ok(integrity::check_version(&versions, &of, &it))).await?;
         let damaged = match integrity {
-            Integrity::Whole => {
+            VersionIntegrity::Whole => {
                 self.note_verified(environment, signature);
-                return Ok(Restored::Whole(Vec::new()));
+                return Ok(RestoredVersion::Whole(Vec::new()));
             }
-            Integrity::Damaged(paths) => paths,
-            Integrity::Unknown(_) => Vec::new(),
+            VersionIntegrity::Damaged(paths) => paths,
+            VersionIntegrity::Unknown(_) => Vec::new(),
         };
         match Box::pin(self.restore(environment, signature)).await {
-            Ok(healed) => Ok(Restored::Whole(healed)),
-            Err(error) if damaged.is_empty() => Ok(Restored::Unknown(error_causes::chain(&error))),
+            Ok(healed) => Ok(RestoredVersion::Whole(healed)),
+            Err(error) if damaged.is_empty() => {
+                Ok(RestoredVersion::Unknown(error_causes::chain(&error)))
+            }
             Err(error) => Err(DeployError::Damaged {
                 environment: environment.clone(),
                 signature: signature.clone(),
@@ -132,10 +134,10 @@ impl Deployer {
     async fn layout_of_lock(
         &self,
         environment: &EnvironmentName,
-        lock: &Lock,
+        lock: &VersionLock,
     ) -> Result<Layout, DeployError> {
         let found = Box::pin(self.found_of(environment, lock)).await?;
-        let fixed = Fixed::of(&found, &lock.control).ok_or(DeployError::Broken)?;
+        let fixed = FixedControl::of(&found, &lock.control).ok_or(DeployError::Broken)?;
         let (file, _) = Box::pin(self.file(&found, &fixed)).await?;
         let (layout, _) = Box::pin(self.layout(&fixed, lock, &file)).await?;
         Ok(layout)
@@ -145,7 +147,7 @@ impl Deployer {
     async fn staged_layout(
         &self,
         environment: &EnvironmentName,
-        lock: &Lock,
+        lock: &VersionLock,
     ) -> Result<Layout, DeployError> {
         let staging = self.shared.settings.staging.as_ref();
         let staging = staging.ok_or(DeployError::NoStaging)?;

@@ -4,14 +4,18 @@
 
 use super::Deployer;
 use code_store::content::ContentError;
-use code_store::gc::{self, Collected, Keep, Kept};
+use code_store::gc::{self, CollectOptions, CollectedGarbage, RetentionSettings};
 
 // === impl Deployer ===
 
 impl Deployer {
     /// Makes room on the disk. Nothing may be built or switched meanwhile. `beside`: of notes and copies of
     /// repositories, too. Blocks.
-    pub fn collect(&self, kept: &Kept, beside: bool) -> Result<Collected, ContentError> {
+    pub fn collect(
+        &self,
+        kept: &CollectOptions,
+        beside: bool,
+    ) -> Result<CollectedGarbage, ContentError> {
         let mut collected = gc::collect(&self.shared.versions, kept)?;
         if beside {
             self.collect_beside(kept, &mut collected)?;
@@ -20,7 +24,11 @@ impl Deployer {
     }
 
     /// Removes notes, and copies of repositories that neither a source nor a version names.
-    fn collect_beside(&self, kept: &Kept, collected: &mut Collected) -> Result<(), ContentError> {
+    fn collect_beside(
+        &self,
+        kept: &CollectOptions,
+        collected: &mut CollectedGarbage,
+    ) -> Result<(), ContentError> {
         let (mirrors, settings) = (&self.shared.mirrors, &self.shared.settings);
         let Some(mut needed) = gc::collect_notes(&self.shared.versions, kept, collected)? else {
             return Ok(());
@@ -36,7 +44,7 @@ impl Deployer {
     }
 
     /// Which versions stay that nobody uses.
-    pub fn keep(&self) -> Keep {
+    pub fn keep(&self) -> RetentionSettings {
         self.shared.settings.keep
     }
 

@@ -9,12 +9,12 @@ use std::sync::PoisonError;
 use environments::EnvironmentName;
 use puppetfile::Puppetfile;
 
-use super::{Built, Deployer, blocking};
+use super::{BuiltVersion, Deployer, blocking};
 use crate::defaults::VERIFIED_VERSIONS;
 use crate::error::DeployError;
-use code_sources::resolve::Fixed;
+use code_sources::resolve::FixedControl;
 use code_store::integrity::named_paths;
-use code_store::version::Signature;
+use code_store::version::VersionSignature;
 
 // === impl Deployer ===
 
@@ -23,8 +23,8 @@ impl Deployer {
     /// their servers are away, the version stays as it is and is looked at by the next deployment.
     pub(super) async fn verify_once(
         &self,
-        fixed: &Fixed,
-        built: &mut Built,
+        fixed: &FixedControl,
+        built: &mut BuiltVersion,
         file: &Puppetfile,
     ) -> Result<(), DeployError> {
         let version = (built.environment.clone(), built.signature.clone());
@@ -53,7 +53,7 @@ impl Deployer {
         Ok(())
     }
 
-    pub(super) fn is_verified(&self, version: &(EnvironmentName, Signature)) -> bool {
+    pub(super) fn is_verified(&self, version: &(EnvironmentName, VersionSignature)) -> bool {
         let verified = self.shared.verified.lock();
         verified
             .unwrap_or_else(PoisonError::into_inner)
@@ -61,7 +61,11 @@ impl Deployer {
     }
 
     /// Remembers that the version is as it was built.
-    pub(super) fn note_verified(&self, environment: &EnvironmentName, signature: &Signature) {
+    pub(super) fn note_verified(
+        &self,
+        environment: &EnvironmentName,
+        signature: &VersionSignature,
+    ) {
         let verified = self.shared.verified.lock();
         let mut verified = verified.unwrap_or_else(PoisonError::into_inner);
         if verified.len() >= VERIFIED_VERSIONS {
@@ -95,7 +99,7 @@ mod tests {
         let settings = Settings::new(root.join("deploys"), root.join("environments"));
         let deployer = Deployer::open(settings, Git::default()).unwrap();
         let environment: EnvironmentName = "production".parse().unwrap();
-        let signature = |number: usize| Signature::of(&number.to_le_bytes());
+        let signature = |number: usize| VersionSignature::of(&number.to_le_bytes());
         for number in 0..VERIFIED_VERSIONS {
             deployer.note_verified(&environment, &signature(number));
         }

@@ -16,18 +16,18 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::error::SubmitError;
-use super::observer::Over;
+use super::observer::FinishedDeployment;
 use super::perform::{Look, Performed, Tools, perform};
-use super::queue::{Queue, Work};
-use super::record::{Action, By, Deployment, State};
+use super::queue::{DeploymentQueue, Work};
+use super::record::{Deployment, DeploymentAction, DeploymentRequester, State};
 use super::room::Room;
 use crate::defaults::{DEPLOYS_WAITING, DRAIN};
-use code_sources::resolve::Round;
-use code_store::gc::Collected;
+use code_sources::resolve::ResolveRound;
+use code_store::gc::CollectedGarbage;
 
 /// Deployments that were written down.
 #[derive(Debug, Default)]
-pub struct Submitted {
+pub struct SubmittedDeployments {
     /// Environments and numbers, in the order in which they were asked for.
     pub deployments: Vec<(EnvironmentName, i64)>,
     /// Each tells its end.
@@ -38,22 +38,22 @@ pub struct Submitted {
 pub(super) enum Message {
     /// Work, and who waits for the numbers.
     Submit {
-        wanted: Vec<(EnvironmentName, Action)>,
-        by: By,
-        reply: oneshot::Sender<Result<Submitted, SubmitError>>,
+        wanted: Vec<(EnvironmentName, DeploymentAction)>,
+        by: DeploymentRequester,
+        reply: oneshot::Sender<Result<SubmittedDeployments, SubmitError>>,
     },
     /// Room on the disk.
     Collect {
         dry_run: bool,
-        reply: oneshot::Sender<Result<Collected, SubmitError>>,
+        reply: oneshot::Sender<Result<CollectedGarbage, SubmitError>>,
     },
 }
 
 pub(super) struct Actor {
     tools: Tools,
-    queue: Queue,
+    queue: DeploymentQueue,
     /// A look at the sources, and when it began: good for whatever was asked for before.
-    round: Option<(Arc<Round>, Instant)>,
+    round: Option<(Arc<ResolveRound>, Instant)>,
     /// When each environment was asked for last.
     asked: HashMap<EnvironmentName, Instant>,
     waiting: HashMap<i64, oneshot::Sender<Deployment>>,
@@ -68,7 +68,7 @@ struct Done {
 
 impl Actor {
     pub(super) fn new(tools: Tools, open: Vec<CodeDeployRow>, room: Room) -> Self {
-        let queue = Queue::new(tools.deployer.at_once(), DEPLOYS_WAITING);
+        let queue = DeploymentQueue::new(tools.deployer.at_once(), DEPLOYS_WAITING);
         let mut actor = Self {
             tools,
             queue,
@@ -79,7 +79,7 @@ impl Actor {
             room,
         };
         for row in open {
-            match (row.environment.parse(), Action::of(&row)) {
+            match (row.environment.parse(), DeploymentAction::of(&row)) {
                 (Ok(environment), Some(action)) => {
                     actor.queue.add(&environment, &action, row.id);
                 }
@@ -130,9 +130,9 @@ impl Actor {
 
     async fn submit(
         &mut self,
-        wanted: &[(EnvironmentName, Action)],
-        by: &By,
-    ) -> Result<Submitted, SubmitError> {
+        wanted: &[(EnvironmentName, DeploymentAction)],
+        by: &DeploymentRequester,
+    ) -> Result<SubmittedDeployments, SubmitError> {
         if self.queue.has_room(wanted.len()).is_err() {
             return Err(SubmitError::Full);
         }
@@ -142,7 +142,7 @@ impl Actor {
             .map(|(environment, action)| action.row(environment, by, now))
             .collect();
         let ids = self.tools.store.insert_code_deploys(&rows).await?;
-        let mut submitted = Submitted::default();
+        let mut submitted = SubmittedDeployments::default();
         for ((environment, action), id) in wanted.iter().zip(ids) {
             self.queue.add(environment, action, id);
             self.asked.insert(environment.clone(), Instant::now());
@@ -287,7 +287,7 @@ async fn observed(tools: &Tools, work: &Work, performed: &mut Performed) {
         }
     };
     let deployment = performed.deployment(row.into());
-    let over = Over {
+    let over = FinishedDeployment {
         is_dry: deployment.dry_run,
         deploy: deployment.shown(performed.outcome.late.clone()),
         made_of: performed.made_of.clone(),

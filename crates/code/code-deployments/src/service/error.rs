@@ -8,7 +8,7 @@ use store::StoreError;
 use crate::error::{DeployError, SourcesError};
 use code_settings::R10kFileError;
 use code_store::content::ContentError;
-use code_store::integrity::CheckError;
+use code_store::integrity::StoreCheckError;
 
 /// Reason for which a deployment, or another request to the service, was not accepted.
 #[derive(Debug, thiserror::Error)]
@@ -58,7 +58,7 @@ pub enum StartError {
 pub enum VerifyError {
     /// The store cannot be compared.
     #[error(transparent)]
-    Check(#[from] CheckError),
+    Check(#[from] StoreCheckError),
     /// Damaged contents cannot be removed.
     #[error(transparent)]
     Discard(#[from] DeployError),

@@ -1,5 +1,5 @@
 //! Programs that take part in deployments: those that must know of a switch, and those that use versions. Main
-//! types: [`InUse`] and [`Others`].
+//! types: [`InUse`] and [`DeploymentListeners`].
 
 use std::collections::HashSet;
 use std::fmt;
@@ -9,18 +9,18 @@ use async_trait::async_trait;
 use environments::EnvironmentName;
 
 use super::holds::Worker;
-use super::observer::Observer;
+use super::observer::DeploymentObserver;
 use code_store::code_cache::CodeCache;
-use code_store::version::Signature;
+use code_store::version::VersionSignature;
 use file_sync::FileSync;
 
 /// Receivers of news about deployments.
 #[derive(Clone, Debug, Default)]
-pub struct Others {
+pub struct DeploymentListeners {
     /// Programs on this machine that compile with the code.
     pub after: Vec<Arc<dyn CodeCache>>,
     /// Programs elsewhere.
-    pub observers: Vec<Arc<dyn Observer>>,
+    pub observers: Vec<Arc<dyn DeploymentObserver>>,
     /// The servers that follow this one; `None`: none may.
     pub file_sync: Option<FileSync>,
 }
@@ -29,7 +29,7 @@ pub struct Others {
 #[async_trait]
 pub trait InUse: fmt::Debug + Send + Sync {
     /// All versions in use. On an error no version is removed.
-    async fn versions(&self) -> Result<HashSet<(EnvironmentName, Signature)>, String>;
+    async fn versions(&self) -> Result<HashSet<(EnvironmentName, VersionSignature)>, String>;
 
     /// The plans and jobs that run and want their environment to stay.
     async fn holding(&self) -> Result<Vec<(Worker, EnvironmentName)>, String>;

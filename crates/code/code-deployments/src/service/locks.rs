@@ -28,7 +28,7 @@ struct Inner {
 
 /// An environment that is held, or a place in the line for it; given back when it is dropped.
 #[derive(Debug)]
-pub struct Hold {
+pub struct EnvironmentHold {
     locks: Locks,
     environment: EnvironmentName,
     ticket: Ticket,
@@ -47,14 +47,14 @@ impl Locks {
         environment: &EnvironmentName,
         who: Who,
         timeout: Duration,
-    ) -> Result<Hold, Blockers> {
+    ) -> Result<EnvironmentHold, Blockers> {
         let (tell, told) = oneshot::channel();
         let hold = {
             let mut inner = self.inner();
             let ticket = inner.holds.ask(environment, who);
             inner.told.insert(ticket, tell);
             inner.admit(environment);
-            Hold {
+            EnvironmentHold {
                 locks: self.clone(),
                 environment: environment.clone(),
                 ticket,
@@ -71,7 +71,7 @@ impl Locks {
     }
 
     /// A worker runs with what it holds, until it is [over](Self::keep_only).
-    pub(super) fn keep(&self, worker: Worker, hold: Hold) {
+    pub(super) fn keep(&self, worker: Worker, hold: EnvironmentHold) {
         // From now on it is the worker's.
         let hold = ManuallyDrop::new(hold);
         let (environment, ticket) = (hold.environment.clone(), hold.ticket);
@@ -139,7 +139,7 @@ impl Inner {
     }
 }
 
-impl Drop for Hold {
+impl Drop for EnvironmentHold {
     fn drop(&mut self) {
         self.locks.inner().leave(&self.environment, self.ticket);
     }

@@ -1,6 +1,6 @@
 //! The service that deploys code: [`CodeManager`].
 
-use super::actor::Submitted;
+use super::actor::SubmittedDeployments;
 use super::actor::{Actor, Message};
 use super::current::Current;
 use super::error::StartError;
@@ -8,24 +8,24 @@ use super::error::SubmitError;
 use super::holds::Blockers;
 use super::holds::Who;
 use super::holds::Worker;
+use super::listeners::DeploymentListeners;
 use super::listeners::InUse;
-use super::listeners::Others;
-use super::locks::Hold;
+use super::locks::EnvironmentHold;
 use super::locks::Locks;
 use super::perform::Tools;
-use super::record::Action;
-use super::record::By;
 use super::record::Deployment;
+use super::record::DeploymentAction;
+use super::record::DeploymentRequester;
 use super::room::DiskUse;
 use super::room::Room;
 use crate::defaults::{KEEP_HISTORY, REQUESTS, WORKER_WAIT};
 use crate::deployer::Deployer;
 use api_types::LateFollower;
 use code_settings::R10kFileError;
-use code_store::gc::Collected;
+use code_store::gc::CollectedGarbage;
 use code_store::write_probe::WriteObstacle;
 use environments::EnvironmentName;
-use file_sync::{Announced, FileSync};
+use file_sync::{AnnouncedSwitch, FileSync};
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -59,7 +59,7 @@ impl CodeManager {
         deployer: Deployer,
         store: Store,
         in_use: Arc<dyn InUse>,
-        others: Others,
+        others: DeploymentListeners,
     ) -> Result<Self, StartError> {
         let age = i64::try_from(KEEP_HISTORY.as_millis()).unwrap_or(i64::MAX);
         store
@@ -124,7 +124,7 @@ impl CodeManager {
 
     /// Waits until no deployment switches the environment, and keeps any from it; whom for, if it takes too
     /// long.
-    pub async fn hold(&self, environment: &EnvironmentName) -> Result<Hold, Blockers> {
+    pub async fn hold(&self, environment: &EnvironmentName) -> Result<EnvironmentHold, Blockers> {
         let locks = &self.inner.tools.locks;
         locks
             .take(environment, Who::Worker(None), WORKER_WAIT)
@@ -132,7 +132,7 @@ impl CodeManager {
     }
 
     /// A plan or a job runs with what it holds, until it is over.
-    pub async fn keep(&self, worker: Worker, hold: Hold) {
+    pub async fn keep(&self, worker: Worker, hold: EnvironmentHold) {
         self.inner.tools.locks.keep(worker, hold);
         // It may be over already.
         release(&self.inner.tools.locks, &*self.inner.in_use).await;
@@ -146,9 +146,9 @@ impl CodeManager {
     /// Does these things, as soon as they have their turn.
     pub async fn submit(
         &self,
-        wanted: Vec<(EnvironmentName, Action)>,
-        by: By,
-    ) -> Result<Submitted, SubmitError> {
+        wanted: Vec<(EnvironmentName, DeploymentAction)>,
+        by: DeploymentRequester,
+    ) -> Result<SubmittedDeployments, SubmitError> {
         let (reply, answer) = oneshot::channel();
         let message = Message::Submit { wanted, by, reply };
         let sent = self.inner.to_actor.send(message).await;
@@ -178,7 +178,7 @@ impl CodeManager {
             return Vec::new();
         };
         let signature = deployment.signature.as_ref();
-        let announced = Announced {
+        let announced = AnnouncedSwitch {
             generation,
             signature: signature.and_then(|it| it.parse().ok()),
         };
@@ -253,7 +253,7 @@ impl CodeManager {
     }
 
     /// Makes room on the disk, as soon as what is under way is over.
-    pub async fn collect(&self, dry_run: bool) -> Result<Collected, SubmitError> {
+    pub async fn collect(&self, dry_run: bool) -> Result<CollectedGarbage, SubmitError> {
         let (reply, answer) = oneshot::channel();
         let message = Message::Collect { dry_run, reply };
         let sent = self.inner.to_actor.send(message).await;

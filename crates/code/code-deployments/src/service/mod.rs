@@ -22,13 +22,15 @@ mod stored;
 mod verify;
 mod wanted;
 
-pub use actor::Submitted;
+pub use actor::SubmittedDeployments;
 pub use error::{StartError, SubmitError, VerifyError};
 pub use holds::{Blockers, Worker};
-pub use listeners::{InUse, Others};
-pub use locks::Hold;
+pub use listeners::{DeploymentListeners, InUse};
+pub use locks::EnvironmentHold;
 pub use manager::CodeManager;
-pub use observer::{MadeOf, Observer, Over};
-pub use record::{Action, By, Deployment, Fault, Outcome, State};
+pub use observer::{DeployedCommit, DeploymentObserver, FinishedDeployment};
+pub use record::{
+    Deployment, DeploymentAction, DeploymentFault, DeploymentRequester, Outcome, State,
+};
 pub use room::DiskUse;
-pub use stored::Stored;
+pub use stored::StoredVersion;

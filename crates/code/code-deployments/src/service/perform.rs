@@ -16,38 +16,38 @@ use self::parts::{control, modules};
 use self::restored::{repair, switch_to_whole};
 use super::current::Current;
 use super::holds::{Blockers, Who};
-use super::locks::{Hold, Locks};
+use super::locks::{EnvironmentHold, Locks};
 use super::queue::Work;
-use super::record::{Action, Deployment, Fault, Outcome, State, cut};
+use super::record::{Deployment, DeploymentAction, DeploymentFault, Outcome, State, cut};
 use store::now_ms;
 
 use super::kinds;
-use super::listeners::Others;
-use super::observer::MadeOf;
+use super::listeners::DeploymentListeners;
+use super::observer::DeployedCommit;
 use crate::defaults::{ERROR_BYTES, SWITCH_WAIT};
-use crate::deployer::{Built, Deployer};
+use crate::deployer::{BuiltVersion, Deployer};
 use crate::error::{DeployError, SourcesError};
 use code_settings::R10kFileError;
-use code_sources::resolve::Round;
-use code_sources::source::Found;
+use code_sources::resolve::ResolveRound;
+use code_sources::source::FoundEnvironment;
 use code_store::code_cache::CompilePause;
-use code_store::diff::Changes;
-use code_store::version::{Signature, Switched, VersionError};
+use code_store::diff::ModuleChanges;
+use code_store::version::{VersionError, VersionSignature, VersionSwitch};
 use code_store::write_probe::ProbeScope;
-use file_sync::Announced;
+use file_sync::AnnouncedSwitch;
 
 /// What became of a piece of work.
 #[derive(Debug, Default)]
 pub(super) struct Performed {
-    pub(super) signature: Option<Signature>,
-    pub(super) before: Option<Signature>,
+    pub(super) signature: Option<VersionSignature>,
+    pub(super) before: Option<VersionSignature>,
     /// Whether damaged files of it were put right.
     pub(super) is_healed: bool,
     /// What followers were told.
-    pub(super) announced: Option<Announced>,
+    pub(super) announced: Option<AnnouncedSwitch>,
     pub(super) outcome: Outcome,
     /// What it was made of, if it came to that.
-    pub(super) made_of: Option<MadeOf>,
+    pub(super) made_of: Option<DeployedCommit>,
     /// What is held back until everybody is told.
     pub(super) pauses: Vec<Box<dyn CompilePause>>,
 }
@@ -83,7 +83,7 @@ enum PerformError {
     )]
     Held {
         environment: EnvironmentName,
-        signature: Signature,
+        signature: VersionSignature,
         blockers: Blockers,
     },
     #[error("the server's database")]
@@ -98,11 +98,11 @@ pub(super) struct Tools {
     pub(super) current: Arc<Current>,
     pub(super) store: Store,
     pub(super) locks: Locks,
-    pub(super) others: Others,
+    pub(super) others: DeploymentListeners,
 }
 
 /// A look at the sources, or why the settings that name them cannot be used.
-pub(super) type Look = Result<Arc<Round>, Arc<R10kFileError>>;
+pub(super) type Look = Result<Arc<ResolveRound>, Arc<R10kFileError>>;
 
 /// Does what is asked for.
 pub(super) async fn perform(tools: &Tools, round: &Look, work: &Work) -> Performed {
@@ -121,7 +121,7 @@ pub(super) async fn perform(tools: &Tools, round: &Look, work: &Work) -> Perform
     if let Err(error) = done {
         let msg = error_causes::chain(&error);
         tracing::warn!(environment = %work.environment, %msg, "not deployed");
-        performed.outcome.error = Some(Fault {
+        performed.outcome.error = Some(DeploymentFault {
             kind: error.kind().to_owned(),
             msg: cut(&msg, ERROR_BYTES).to_owned(),
         });
@@ -130,9 +130,9 @@ pub(super) async fn perform(tools: &Tools, round: &Look, work: &Work) -> Perform
 }
 
 /// Directories that an action writes to.
-fn scope_of(action: &Action) -> ProbeScope {
+fn scope_of(action: &DeploymentAction) -> ProbeScope {
     match action {
-        Action::Remove | Action::Rollback { .. } => ProbeScope::Switch,
+        DeploymentAction::Remove | DeploymentAction::Rollback { .. } => ProbeScope::Switch,
         _ => ProbeScope::BuildAndSwitch,
     }
 }
@@ -144,16 +144,20 @@ async fn act(
     performed: &mut Performed,
 ) -> Result<(), PerformError> {
     match &work.action {
-        Action::Deploy { .. } => deploy(tools, round, work, performed).await,
-        Action::Modules { names, .. } => modules(tools, round, work, names, performed).await,
-        Action::Control { .. } => control(tools, round, work, performed).await,
-        Action::Remove => remove(tools, round, work, performed).await,
-        Action::Rollback { signature } => switch_to_whole(tools, work, signature, performed).await,
-        Action::Promote { from, signature } => {
+        DeploymentAction::Deploy { .. } => deploy(tools, round, work, performed).await,
+        DeploymentAction::Modules { names, .. } => {
+            modules(tools, round, work, names, performed).await
+        }
+        DeploymentAction::Control { .. } => control(tools, round, work, performed).await,
+        DeploymentAction::Remove => remove(tools, round, work, performed).await,
+        DeploymentAction::Rollback { signature } => {
+            switch_to_whole(tools, work, signature, performed).await
+        }
+        DeploymentAction::Promote { from, signature } => {
             promote(tools, work, from, signature, performed).await
         }
-        Action::Publish => publish(tools, work, performed).await,
-        Action::Repair { signature } => repair(tools, work, signature, performed).await,
+        DeploymentAction::Publish => publish(tools, work, performed).await,
+        DeploymentAction::Repair { signature } => repair(tools, work, signature, performed).await,
     }
 }
 
@@ -175,7 +179,7 @@ async fn deploy(
 async fn finish(
     tools: &Tools,
     work: &Work,
-    built: Built,
+    built: BuiltVersion,
     performed: &mut Performed,
 ) -> Result<(), PerformError> {
     performed.outcome.notes = built
@@ -206,10 +210,10 @@ async fn finish(
 async fn building(
     tools: &Tools,
     work: &Work,
-    found: &Found,
-    build: impl Future<Output = Result<Built, DeployError>>,
+    found: &FoundEnvironment,
+    build: impl Future<Output = Result<BuiltVersion, DeployError>>,
     performed: &mut Performed,
-) -> Result<Built, PerformError> {
+) -> Result<BuiltVersion, PerformError> {
     let made_of = made_of(found);
     performed.outcome.control_commit = made_of.as_ref().map(|it| it.commit.clone());
     performed.made_of.clone_from(&made_of);
@@ -223,15 +227,15 @@ async fn building(
 }
 
 /// `None`: no branch of its source is the environment, so no forge shows it.
-fn made_of(found: &Found) -> Option<MadeOf> {
-    Some(MadeOf {
+fn made_of(found: &FoundEnvironment) -> Option<DeployedCommit> {
+    Some(DeployedCommit {
         source: found.source.name.clone(),
         remote: found.source.remote.clone(),
         commit: found.commit()?.to_string(),
     })
 }
 
-async fn begun(tools: &Tools, work: &Work, made_of: &MadeOf) {
+async fn begun(tools: &Tools, work: &Work, made_of: &DeployedCommit) {
     let observers = tools.others.observers.iter();
     future::join_all(observers.map(|it| it.begun(&work.environment, made_of))).await;
 }
@@ -239,15 +243,15 @@ async fn begun(tools: &Tools, work: &Work, made_of: &MadeOf) {
 /// The environment, if a source has it. Asks all sources: two of them may want the same name.
 async fn find(
     tools: &Tools,
-    round: &Round,
+    round: &ResolveRound,
     environment: &EnvironmentName,
-) -> Result<Option<Found>, PerformError> {
+) -> Result<Option<FoundEnvironment>, PerformError> {
     let mut environments = tools.deployer.environments(round).await?;
     Ok(environments.found.remove(environment))
 }
 
 /// Fills in what a version is made of and what is different from what is live.
-fn tell(tools: &Tools, work: &Work, signature: &Signature, performed: &mut Performed) {
+fn tell(tools: &Tools, work: &Work, signature: &VersionSignature, performed: &mut Performed) {
     let versions = tools.deployer.versions();
     performed.signature = Some(signature.clone());
     let Some(lock) = versions.lock(&work.environment, signature) else {
@@ -257,13 +261,13 @@ fn tell(tools: &Tools, work: &Work, signature: &Signature, performed: &mut Perfo
     let before = before.and_then(|before| versions.lock(&work.environment, before));
     performed.outcome.control_commit = lock.control.at().map(str::to_owned);
     performed.outcome.modules = lock.modules.len();
-    performed.outcome.changes = Some(Changes::between(before.as_ref(), &lock));
+    performed.outcome.changes = Some(ModuleChanges::between(before.as_ref(), &lock));
 }
 
 async fn switch(
     tools: &Tools,
     work: &Work,
-    signature: &Signature,
+    signature: &VersionSignature,
     performed: &mut Performed,
 ) -> Result<(), PerformError> {
     tell(tools, work, signature, performed);
@@ -304,9 +308,9 @@ async fn switch(
 async fn switch_here(
     tools: &Tools,
     work: &Work,
-    signature: &Signature,
+    signature: &VersionSignature,
     performed: &mut Performed,
-) -> Result<Switched, PerformError> {
+) -> Result<VersionSwitch, PerformError> {
     let _hold = held(tools, work, signature).await?;
     // Only now: it may have been pinned while the plans went on.
     unpinned(tools, &work.environment).await?;
@@ -318,7 +322,7 @@ async fn switch_here(
 async fn announce(
     tools: &Tools,
     work: &Work,
-    signature: Option<&Signature>,
+    signature: Option<&VersionSignature>,
     performed: &mut Performed,
 ) {
     let Some(sync) = &tools.others.file_sync else {
@@ -354,7 +358,7 @@ async fn promote(
     tools: &Tools,
     work: &Work,
     from: &EnvironmentName,
-    signature: &Signature,
+    signature: &VersionSignature,
     performed: &mut Performed,
 ) -> Result<(), PerformError> {
     let (copied, to) = (signature.clone(), work.environment.clone());
@@ -401,7 +405,11 @@ async fn pause(tools: &Tools, performed: &mut Performed) {
 }
 
 /// Waits until nobody wants the environment to stay.
-async fn held(tools: &Tools, work: &Work, signature: &Signature) -> Result<Hold, PerformError> {
+async fn held(
+    tools: &Tools,
+    work: &Work,
+    signature: &VersionSignature,
+) -> Result<EnvironmentHold, PerformError> {
     let who = Who::Deployment(work.ids.last().copied().unwrap_or_default());
     let hold = tools.locks.take(&work.environment, who, SWITCH_WAIT).await;
     hold.map_err(|blockers| PerformError::Held {
@@ -438,7 +446,7 @@ impl Performed {
     /// Of work that met a bug.
     pub(super) fn broken() -> Self {
         let mut performed = Self::default();
-        performed.outcome.error = Some(Fault {
+        performed.outcome.error = Some(DeploymentFault {
             kind: kinds::DEPLOY_FAILURE.to_owned(),
             msg: DeployError::Broken.to_string(),
         });

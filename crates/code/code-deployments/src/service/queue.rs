@@ -1,4 +1,4 @@
-//! Whose turn it is: [`Queue`], without I/O.
+//! Whose turn it is: [`DeploymentQueue`], without I/O.
 //!
 //! The rules that must hold: one environment has one piece of work under way, others wait in the order in
 //! which they were asked for; environments do not wait for each other, but for a place; and what is asked
@@ -8,12 +8,12 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use environments::EnvironmentName;
 
-use super::record::Action;
-use code_store::version::Signature;
+use super::record::DeploymentAction;
+use code_store::version::VersionSignature;
 
 /// Work that waits, and the environments that are worked on.
 #[derive(Debug)]
-pub(super) struct Queue {
+pub(super) struct DeploymentQueue {
     places: usize,
     most: usize,
     waiting: usize,
@@ -27,7 +27,7 @@ pub(super) struct Queue {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Work {
     pub(super) environment: EnvironmentName,
-    pub(super) action: Action,
+    pub(super) action: DeploymentAction,
     /// The deployments that it serves, in the order in which they were asked for.
     pub(super) ids: Vec<i64>,
 }
@@ -42,7 +42,7 @@ struct Lane {
     waiting: VecDeque<Work>,
 }
 
-impl Queue {
+impl DeploymentQueue {
     /// Works on `places` environments at once, and lets `most` deployments wait.
     pub(super) fn new(places: usize, most: usize) -> Self {
         Self {
@@ -69,7 +69,12 @@ impl Queue {
     }
 
     /// Lets a deployment wait for its turn.
-    pub(super) fn add(&mut self, environment: &EnvironmentName, action: &Action, id: i64) {
+    pub(super) fn add(
+        &mut self,
+        environment: &EnvironmentName,
+        action: &DeploymentAction,
+        id: i64,
+    ) {
         let lane = self.lanes.entry(environment.clone()).or_default();
         if let Some(last) = lane.waiting.back_mut()
             && last.action == *action
@@ -122,18 +127,20 @@ impl Queue {
     }
 
     /// The versions that what waits names.
-    pub(super) fn named(&self) -> HashSet<(EnvironmentName, Signature)> {
+    pub(super) fn named(&self) -> HashSet<(EnvironmentName, VersionSignature)> {
         let waiting = self.lanes.values().flat_map(|lane| &lane.waiting);
         let named = waiting.filter_map(|work| match &work.action {
-            Action::Rollback { signature } | Action::Repair { signature } => {
+            DeploymentAction::Rollback { signature } | DeploymentAction::Repair { signature } => {
                 Some((work.environment.clone(), signature.clone()))
             }
-            Action::Promote { from, signature } => Some((from.clone(), signature.clone())),
-            Action::Deploy { .. }
-            | Action::Modules { .. }
-            | Action::Control { .. }
-            | Action::Remove
-            | Action::Publish => None,
+            DeploymentAction::Promote { from, signature } => {
+                Some((from.clone(), signature.clone()))
+            }
+            DeploymentAction::Deploy { .. }
+            | DeploymentAction::Modules { .. }
+            | DeploymentAction::Control { .. }
+            | DeploymentAction::Remove
+            | DeploymentAction::Publish => None,
         });
         named.collect()
     }
@@ -148,13 +155,13 @@ impl Queue {
 mod tests {
     use super::*;
 
-    const DEPLOY: Action = Action::Deploy { dry_run: false };
+    const DEPLOY: DeploymentAction = DeploymentAction::Deploy { dry_run: false };
 
     fn name(text: &str) -> EnvironmentName {
         text.parse().unwrap()
     }
 
-    fn begun(queue: &mut Queue) -> Vec<(String, Vec<i64>)> {
+    fn begun(queue: &mut DeploymentQueue) -> Vec<(String, Vec<i64>)> {
         let next = || queue.next();
         std::iter::from_fn(next)
             .map(|work| (work.environment.to_string(), work.ids))
@@ -163,7 +170,7 @@ mod tests {
 
     #[test]
     fn one_environment_is_worked_on_once_at_a_time() {
-        let mut queue = Queue::new(4, 10);
+        let mut queue = DeploymentQueue::new(4, 10);
         queue.add(&name("a"), &DEPLOY, 1);
         assert_eq!(begun(&mut queue), [("a".to_owned(), vec![1])]);
         queue.add(&name("a"), &DEPLOY, 2);
@@ -179,12 +186,12 @@ mod tests {
 
     #[test]
     fn what_waits_already_is_joined_but_never_overtaken() {
-        let mut queue = Queue::new(1, 10);
+        let mut queue = DeploymentQueue::new(1, 10);
         queue.add(&name("a"), &DEPLOY, 1);
         queue.add(&name("a"), &DEPLOY, 2);
         assert_eq!(begun(&mut queue), [("a".to_owned(), vec![1, 2])]);
         let signature = "0".repeat(40).parse().unwrap();
-        let back = Action::Rollback { signature };
+        let back = DeploymentAction::Rollback { signature };
         queue.add(&name("a"), &DEPLOY, 3);
         queue.add(&name("a"), &back, 4);
         queue.add(&name("a"), &DEPLOY, 5);
@@ -197,7 +204,7 @@ mod tests {
 
     #[test]
     fn places_are_given_in_turn_and_waiting_is_bounded() {
-        let mut queue = Queue::new(2, 3);
+        let mut queue = DeploymentQueue::new(2, 3);
         for (id, environment) in [(1, "a"), (2, "b"), (3, "c")] {
             assert_eq!(queue.has_room(1), Ok(()));
             queue.add(&name(environment), &DEPLOY, id);
@@ -220,12 +227,15 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             usize::try_from(seed >> 33).unwrap() % below
         };
-        let (mut queue, mut running) = (Queue::new(3, 1_000), Vec::<EnvironmentName>::new());
+        let (mut queue, mut running) = (
+            DeploymentQueue::new(3, 1_000),
+            Vec::<EnvironmentName>::new(),
+        );
         let mut seen: HashMap<EnvironmentName, Vec<i64>> = HashMap::new();
         for id in 0..1_000 {
             let environment = name(["a", "b", "c", "d", "e"][random(5)]);
             let dry_run = random(3) == 0;
-            queue.add(&environment, &Action::Deploy { dry_run }, id);
+            queue.add(&environment, &DeploymentAction::Deploy { dry_run }, id);
             while let Some(work) = queue.next() {
                 assert!(!running.contains(&work.environment));
                 seen.entry(work.environment.clone())

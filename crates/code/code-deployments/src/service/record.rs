@@ -9,12 +9,12 @@ use store::{CodeDeployRow, NewCodeDeploy};
 use uuid::Uuid;
 
 use crate::defaults::REASON_BYTES;
-use code_store::diff::Changes;
-use code_store::version::Signature;
+use code_store::diff::ModuleChanges;
+use code_store::version::VersionSignature;
 
 /// What is done with an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Action {
+pub enum DeploymentAction {
     /// What its branch has becomes live.
     Deploy {
         /// Make the version and look at it, but do not switch.
@@ -37,27 +37,27 @@ pub enum Action {
     /// A version that is here becomes live.
     Rollback {
         /// Which.
-        signature: Signature,
+        signature: VersionSignature,
     },
     /// A version of another environment becomes live.
     Promote {
         /// Of which.
         from: EnvironmentName,
         /// Which.
-        signature: Signature,
+        signature: VersionSignature,
     },
     /// What another tool wrote into the staging directory becomes live.
     Publish,
     /// Damaged files of a version are replaced; what is live stays.
     Repair {
         /// Signature of the version.
-        signature: Signature,
+        signature: VersionSignature,
     },
 }
 
 /// Who wants it, and why.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct By {
+pub struct DeploymentRequester {
     /// Login, or the name of a webhook.
     pub owner: String,
     /// Free text.
@@ -92,7 +92,7 @@ pub struct Deployment {
     /// Whether only a dry run was.
     pub dry_run: bool,
     /// Who asked, and why.
-    pub by: By,
+    pub by: DeploymentRequester,
     /// How far it is.
     pub state: State,
     /// When it was asked for.
@@ -122,7 +122,7 @@ pub struct Outcome {
     pub modules: usize,
     /// What is different from before.
     #[serde(default)]
-    pub changes: Option<Changes>,
+    pub changes: Option<ModuleChanges>,
     /// What else people should know.
     #[serde(default)]
     pub notes: Vec<String>,
@@ -137,12 +137,12 @@ pub struct Outcome {
     pub late: Vec<LateFollower>,
     /// Why it failed.
     #[serde(default)]
-    pub error: Option<Fault>,
+    pub error: Option<DeploymentFault>,
 }
 
 /// Why a deployment failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Fault {
+pub struct DeploymentFault {
     /// For programs.
     pub kind: String,
     /// For people.
@@ -162,9 +162,9 @@ struct Options {
     from: Option<String>,
 }
 
-// === impl Action ===
+// === impl DeploymentAction ===
 
-impl Action {
+impl DeploymentAction {
     /// Whether nothing is switched.
     pub(super) fn is_dry(&self) -> bool {
         match self {
@@ -251,7 +251,7 @@ impl Action {
     pub(super) fn row(
         &self,
         environment: &EnvironmentName,
-        by: &By,
+        by: &DeploymentRequester,
         queued_ms: i64,
     ) -> NewCodeDeploy {
         NewCodeDeploy {
@@ -308,7 +308,7 @@ impl From<CodeDeployRow> for Deployment {
             environment: row.environment,
             action: row.action,
             dry_run: options.dry_run,
-            by: By {
+            by: DeploymentRequester {
                 owner: row.owner,
                 reason: row.reason,
             },

@@ -21,14 +21,14 @@ use super::error::SubmitError;
 use super::listeners::InUse;
 use crate::defaults::{COLLECT_NOTES, COLLECT_SPARE};
 use crate::deployer::Deployer;
-use code_store::gc::{Collected, Kept};
-use code_store::version::Signature;
+use code_store::gc::{CollectOptions, CollectedGarbage};
+use code_store::version::VersionSignature;
 
 /// Who asked, and gets what went.
-type Reply = oneshot::Sender<Result<Collected, SubmitError>>;
+type Reply = oneshot::Sender<Result<CollectedGarbage, SubmitError>>;
 
 /// A collection that is over.
-pub(super) type Ended = Result<Collected, SubmitError>;
+pub(super) type Ended = Result<CollectedGarbage, SubmitError>;
 
 /// What the disk was found to have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -116,7 +116,11 @@ impl Room {
     }
 
     /// Begins, while nothing is deployed. `queued`: versions that what waits will make live.
-    pub(super) fn begin(&mut self, tools: &Tools, queued: HashSet<(EnvironmentName, Signature)>) {
+    pub(super) fn begin(
+        &mut self,
+        tools: &Tools,
+        queued: HashSet<(EnvironmentName, VersionSignature)>,
+    ) {
         (self.is_dry, self.reply) = match self.asked.pop_front() {
             Some((dry_run, reply)) => (dry_run, Some(reply)),
             None => (false, None),
@@ -125,7 +129,7 @@ impl Room {
         let is_due = |at: Instant| at.elapsed() >= COLLECT_NOTES;
         self.is_beside = is_asked || self.looked_beside.is_none_or(is_due);
         self.cut = CancellationToken::new();
-        let kept = Kept {
+        let kept = CollectOptions {
             used: queued,
             keep: tools.deployer.keep(),
             spare: match is_asked {
@@ -172,7 +176,7 @@ impl Room {
         }
     }
 
-    fn note(&mut self, collected: &Collected) {
+    fn note(&mut self, collected: &CollectedGarbage) {
         for (environment, version) in &collected.versions {
             let dry_run = self.is_dry;
             tracing::info!(%environment, %version, dry_run, "nobody needs this version any more");
@@ -211,15 +215,15 @@ impl Room {
 async fn collect(
     tools: Tools,
     in_use: Arc<dyn InUse>,
-    mut kept: Kept,
+    mut kept: CollectOptions,
     is_beside: bool,
-) -> Result<Collected, SubmitError> {
+) -> Result<CollectedGarbage, SubmitError> {
     let cut = kept.cut.clone();
     let asking = Box::pin(used(&tools, &*in_use));
     let Some(used) = cut.run_until_cancelled(asking).await else {
-        return Ok(Collected {
+        return Ok(CollectedGarbage {
             cut_at: Some(kept.first),
-            ..Collected::default()
+            ..CollectedGarbage::default()
         });
     };
     kept.used.extend(used?);
@@ -230,7 +234,7 @@ async fn collect(
 async fn used(
     tools: &Tools,
     in_use: &dyn InUse,
-) -> Result<HashSet<(EnvironmentName, Signature)>, SubmitError> {
+) -> Result<HashSet<(EnvironmentName, VersionSignature)>, SubmitError> {
     let mut used = in_use.versions().await.map_err(SubmitError::InUse)?;
     for pin in tools.store.code_pins().await? {
         if let (Ok(environment), Ok(signature)) = (pin.environment.parse(), pin.signature.parse()) {

@@ -4,7 +4,7 @@ use api_types::{
     CodeDeploy, CodeDeployment, ErrorBody, FileSyncCommits, LateFollower, Object, Timestamp, kinds,
 };
 
-use super::record::{Deployment, Fault, State};
+use super::record::{Deployment, DeploymentFault, State};
 
 impl Deployment {
     /// As `deploys` shows it. It is still syncing where followers do not have it; a dry run is complete when it is
@@ -85,8 +85,8 @@ impl From<Deployment> for CodeDeployment {
     }
 }
 
-impl From<Fault> for ErrorBody {
-    fn from(fault: Fault) -> Self {
+impl From<DeploymentFault> for ErrorBody {
+    fn from(fault: DeploymentFault) -> Self {
         Self {
             kind: fault.kind,
             msg: fault.msg,

@@ -1,4 +1,4 @@
-//! Versions on the disk: listed, compared and pinned. Main type: [`Stored`].
+//! Versions on the disk: listed, compared and pinned. Main type: [`StoredVersion`].
 
 use environments::EnvironmentName;
 use store::{CodePinRow, StoreError, now_ms};
@@ -6,34 +6,34 @@ use store::{CodePinRow, StoreError, now_ms};
 use super::blocking::blocking;
 use super::error::SubmitError;
 use super::manager::CodeManager;
-use super::record::{By, cut};
+use super::record::{DeploymentRequester, cut};
 use crate::defaults::REASON_BYTES;
-use code_store::diff::{Changes, FileChanges};
-use code_store::lock::Lock;
-use code_store::version::{Signature, Versions};
+use code_store::diff::{FileChanges, ModuleChanges};
+use code_store::lock::VersionLock;
+use code_store::version::{VersionSignature, Versions};
 
 /// A version of an environment that is on the disk.
 #[derive(Clone, Debug)]
-pub struct Stored {
+pub struct StoredVersion {
     /// Environment that the version is of.
     pub environment: EnvironmentName,
     /// Name of the version.
-    pub signature: Signature,
+    pub signature: VersionSignature,
     /// Whether it is the live one.
     pub is_live: bool,
     /// Commits and releases that it is made of; `None`: its record cannot be read.
-    pub lock: Option<Lock>,
+    pub lock: Option<VersionLock>,
 }
 
 impl CodeManager {
     /// The versions that are here, by environment.
-    pub async fn stored(&self) -> Result<Vec<Stored>, SubmitError> {
+    pub async fn stored(&self) -> Result<Vec<StoredVersion>, SubmitError> {
         let versions = self.versions().clone();
         blocking(move || {
             let all = versions
                 .all()?
                 .into_iter()
-                .map(|(environment, signature)| Stored {
+                .map(|(environment, signature)| StoredVersion {
                     is_live: versions.live(&environment).as_ref() == Some(&signature),
                     lock: versions.lock(&environment, &signature),
                     environment,
@@ -49,11 +49,11 @@ impl CodeManager {
         &self,
         environment: &EnvironmentName,
         digits: &str,
-    ) -> Result<Signature, SubmitError> {
+    ) -> Result<VersionSignature, SubmitError> {
         let versions = self.versions().clone();
         let (environment, digits) = (environment.clone(), digits.to_owned());
         blocking(move || {
-            let mut fitting: Vec<Signature> = versions
+            let mut fitting: Vec<VersionSignature> = versions
                 .all()?
                 .into_iter()
                 .filter(|(of, signature)| {
@@ -78,20 +78,20 @@ impl CodeManager {
     /// What is different between two versions, by module and by file.
     pub async fn diff(
         &self,
-        from: (EnvironmentName, Signature),
-        to: (EnvironmentName, Signature),
-    ) -> Result<(Changes, FileChanges), SubmitError> {
+        from: (EnvironmentName, VersionSignature),
+        to: (EnvironmentName, VersionSignature),
+    ) -> Result<(ModuleChanges, FileChanges), SubmitError> {
         let versions = self.versions().clone();
         blocking(move || {
-            let lock = |(environment, signature): &(EnvironmentName, Signature)| {
+            let lock = |(environment, signature): &(EnvironmentName, VersionSignature)| {
                 versions.lock(environment, signature).ok_or_else(|| {
                     SubmitError::NoVersion(format!(
                         "there is no version {signature} of {environment}"
                     ))
                 })
             };
-            let changes = Changes::between(Some(&lock(&from)?), &lock(&to)?);
-            let path = |(environment, signature): &(EnvironmentName, Signature)| {
+            let changes = ModuleChanges::between(Some(&lock(&from)?), &lock(&to)?);
+            let path = |(environment, signature): &(EnvironmentName, VersionSignature)| {
                 versions.path(environment, signature)
             };
             Ok((changes, FileChanges::between(&path(&from), &path(&to))?))
@@ -103,7 +103,7 @@ impl CodeManager {
     pub async fn pin(
         &self,
         environment: &EnvironmentName,
-        by: By,
+        by: DeploymentRequester,
     ) -> Result<CodePinRow, SubmitError> {
         let live = self.versions().live(environment);
         let signature = live.ok_or_else(|| {

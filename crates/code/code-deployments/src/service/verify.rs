@@ -10,15 +10,19 @@ use environments::EnvironmentName;
 
 use super::error::{SubmitError, VerifyError};
 use super::manager::CodeManager;
-use super::record::{Action, By};
+use super::record::{DeploymentAction, DeploymentRequester};
 use code_store::integrity::{StoreVerification, VersionRepair};
-use code_store::version::Signature;
+use code_store::version::VersionSignature;
 
 // === impl CodeManager ===
 
 impl CodeManager {
     /// Compares the code store with its hashes; with `repair`, replaces what is damaged.
-    pub async fn verify(&self, repair: bool, by: By) -> Result<StoreVerification, VerifyError> {
+    pub async fn verify(
+        &self,
+        repair: bool,
+        by: DeploymentRequester,
+    ) -> Result<StoreVerification, VerifyError> {
         let cut = self.inner.stop.child_token();
         // Ends the reading when the caller is gone.
         let _cut = cut.clone().drop_guard();
@@ -34,9 +38,9 @@ impl CodeManager {
         }
         deployer.discard_contents(&verification.check).await?;
         let versions = verification.check.not_whole();
-        let repair = |(environment, signature): &(EnvironmentName, Signature)| {
+        let repair = |(environment, signature): &(EnvironmentName, VersionSignature)| {
             let signature = signature.clone();
-            (environment.clone(), Action::Repair { signature })
+            (environment.clone(), DeploymentAction::Repair { signature })
         };
         let wanted = versions.iter().map(repair).collect();
         let submitted = self.submit(wanted, by).await?;

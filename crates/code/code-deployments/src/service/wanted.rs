@@ -8,7 +8,7 @@ use environments::EnvironmentName;
 use super::blocking::blocking;
 use super::error::SubmitError;
 use super::manager::CodeManager;
-use super::record::Action;
+use super::record::DeploymentAction;
 use code_store::lock::is_module_name;
 
 // === impl CodeManager ===
@@ -16,17 +16,20 @@ use code_store::lock::is_module_name;
 impl CodeManager {
     /// What makes all environments what their branches are: those that the sources have are deployed, those
     /// that no source has any more are taken away.
-    pub async fn all(&self, dry_run: bool) -> Result<Vec<(EnvironmentName, Action)>, SubmitError> {
+    pub async fn all(
+        &self,
+        dry_run: bool,
+    ) -> Result<Vec<(EnvironmentName, DeploymentAction)>, SubmitError> {
         let deployer = self.inner.tools.current.settled().await?;
         let environments = deployer.environments(&deployer.round()).await?;
         let mut wanted: Vec<_> = environments
             .found
             .keys()
-            .map(|name| (name.clone(), Action::Deploy { dry_run }))
+            .map(|name| (name.clone(), DeploymentAction::Deploy { dry_run }))
             .collect();
         if !dry_run {
             let gone = deployer.gone(&environments)?.into_iter();
-            wanted.extend(gone.map(|name| (name, Action::Remove)));
+            wanted.extend(gone.map(|name| (name, DeploymentAction::Remove)));
         }
         Ok(wanted)
     }
@@ -36,7 +39,7 @@ impl CodeManager {
         &self,
         names: &[String],
         dry_run: bool,
-    ) -> Result<Vec<(EnvironmentName, Action)>, SubmitError> {
+    ) -> Result<Vec<(EnvironmentName, DeploymentAction)>, SubmitError> {
         let (manager, names) = (self.clone(), names.to_vec());
         blocking(move || {
             let mut wanted = Vec::new();
@@ -51,7 +54,7 @@ impl CodeManager {
                 // Only those that it has: others have the others.
                 let names: Vec<String> = names.iter().filter(has).cloned().collect();
                 if !names.is_empty() {
-                    wanted.push((environment, Action::Modules { names, dry_run }));
+                    wanted.push((environment, DeploymentAction::Modules { names, dry_run }));
                 }
             }
             Ok(wanted)
@@ -61,16 +64,20 @@ impl CodeManager {
 
     /// What makes all environments what the staging directory has: its environments are published, those
     /// that came from there and are not there any more are taken away.
-    pub async fn all_staged(&self) -> Result<Vec<(EnvironmentName, Action)>, SubmitError> {
+    pub async fn all_staged(
+        &self,
+    ) -> Result<Vec<(EnvironmentName, DeploymentAction)>, SubmitError> {
         let manager = self.clone();
         blocking(move || {
             let deployer = &manager.inner.tools.deployer;
             let staged = deployer.staged()?;
-            let publish = staged.iter().map(|name| (name.clone(), Action::Publish));
+            let publish = staged
+                .iter()
+                .map(|name| (name.clone(), DeploymentAction::Publish));
             let mut wanted: Vec<_> = publish.collect();
             for (name, live) in manager.versions().environments()? {
                 if !staged.contains(&name) && deployer.is_staged(&name, &live) {
-                    wanted.push((name, Action::Remove));
+                    wanted.push((name, DeploymentAction::Remove));
                 }
             }
             Ok(wanted)

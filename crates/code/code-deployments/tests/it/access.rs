@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use code_deployments::Deployer;
 use code_settings::Settings;
 use code_sources::git::Git;
-use code_sources::git::{Access, CredentialServers};
+use code_sources::git::{CredentialServers, GitAccess};
 use code_sources::source::Source;
 
 use crate::github_server::EMPTY;
@@ -87,13 +87,13 @@ fn token_shown() -> String {
     format!("Basic {}", STANDARD.encode("x-oauth-token:t0ken"))
 }
 
-fn with_token(directory: &tempfile::TempDir) -> Access {
+fn with_token(directory: &tempfile::TempDir) -> GitAccess {
     let token = directory.path().join("token");
     std::fs::write(&token, "t0ken").unwrap();
-    Access {
+    GitAccess {
         oauth_token: Some(token),
         proxy: Some(String::new()),
-        ..Access::default()
+        ..GitAccess::default()
     }
 }
 
@@ -164,7 +164,7 @@ async fn a_general_token_goes_to_servers_of_the_settings_and_not_to_one_of_a_pup
     refused(&named, &evil.remote("two")).await;
     assert_eq!(evil.shown(), [token_shown()]);
     let named = Git {
-        repositories: Arc::new(HashMap::from([(evil.remote("two"), Access::default())])),
+        repositories: Arc::new(HashMap::from([(evil.remote("two"), GitAccess::default())])),
         ..git
     };
     refused(&named, &evil.remote("two")).await;
@@ -215,9 +215,9 @@ async fn credentials_in_an_address_are_in_no_argv() {
         })
     };
     let git = Git {
-        access: Access {
+        access: GitAccess {
             proxy: Some(String::new()),
-            ..Access::default()
+            ..GitAccess::default()
         },
         ..Git::default()
     };

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
-use code_store::lock::Origin;
+use code_store::lock::ModuleOrigin;
 
 use crate::world::{World, name};
 
@@ -33,7 +33,7 @@ async fn an_environment_is_its_branch_and_its_modules() {
         ]
     );
     assert_eq!(files["modules/apt/manifests/init.pp"], "class apt {}\n");
-    let Origin::Git { commit: locked, .. } = &built.lock.modules[0].origin else {
+    let ModuleOrigin::Git { commit: locked, .. } = &built.lock.modules[0].origin else {
         panic!("{built:?}");
     };
     assert_eq!(*locked, commit);

@@ -1,7 +1,7 @@
 //! Modules from a Forge.
 
 use code_settings::Settings;
-use code_store::lock::Origin;
+use code_store::lock::ModuleOrigin;
 use tar::EntryType;
 
 use crate::world::World;
@@ -51,7 +51,7 @@ async fn a_release_is_brought_once_and_then_nobody_is_asked() {
             "modules/apache/metadata.json"
         ]
     );
-    let expected = Origin::Forge {
+    let expected = ModuleOrigin::Forge {
         forge: format!("{}/", forge.address),
         version: "1.2.3".to_owned(),
         sha256: sha256(&archive),
@@ -129,7 +129,7 @@ async fn a_release_that_is_something_else_is_refused() {
     forge.publish_with("a-b", "1.0.0", &archive, &checksum);
     // It was wrong, so it is asked for again.
     let built = world.deploy("production").await.unwrap();
-    let Origin::Forge { sha256: found, .. } = &built.lock.modules[0].origin else {
+    let ModuleOrigin::Forge { sha256: found, .. } = &built.lock.modules[0].origin else {
         panic!("{built:?}");
     };
     assert_eq!(*found, sha256(&archive));

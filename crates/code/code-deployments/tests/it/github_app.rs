@@ -8,24 +8,24 @@ use axum::http::StatusCode;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use code_sources::git::Git;
-use code_sources::git::{Access, GithubApps};
+use code_sources::git::{GitAccess, GithubApps};
 
 use crate::github_server::{GitHub, Key, pem};
 use crate::world::source_error;
 
-fn app(id: &str, key: PathBuf) -> Access {
-    Access {
+fn app(id: &str, key: PathBuf) -> GitAccess {
+    GitAccess {
         github_app_id: Some(id.to_owned()),
         github_app_key: Some(key),
         github_app_ttl: Some(std::time::Duration::from_secs(90)),
         // Of this machine's environment, none.
         proxy: Some(String::new()),
-        ..Access::default()
+        ..GitAccess::default()
     }
 }
 
 /// Reaches repositories as settings with the App for all, and for one at this server.
-fn git(github: &GitHub, app: Access) -> Git {
+fn git(github: &GitHub, app: GitAccess) -> Git {
     let named = HashMap::from([(github.remote("ops/named"), app.clone())]);
     Git {
         access: app,
@@ -104,7 +104,7 @@ async fn where_it_is_not_installed_or_not_meant_git_goes_without() {
     assert_eq!(github.asked(), Vec::<String>::new());
     // Another token comes first.
     let token = key.write("token", "0auth");
-    let own = Access {
+    let own = GitAccess {
         oauth_token: Some(token),
         ..app
     };

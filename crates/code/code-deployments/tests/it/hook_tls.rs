@@ -7,7 +7,7 @@ use axum::extract::State as Shared;
 use axum::http::StatusCode;
 use axum::{Extension, Router};
 use code_deployments::post_hook::PostHook;
-use code_deployments::service::{Deployment, Others, State};
+use code_deployments::service::{Deployment, DeploymentListeners, State};
 use https::{Config, PeerCertificate};
 use pki::ca::{GenerateOptions, InitOptions};
 use pki::{CertificateAuthority, ClientAuth, KeyType, ServerTls, TlsFiles};
@@ -124,9 +124,9 @@ async fn take(
 /// A service that tells this one.
 async fn service(chat: &Chat, tls: Option<TlsFiles>) -> Service {
     let hook = PostHook::new(&format!("{}/s3cret", chat.address), tls).unwrap();
-    let others = Others {
+    let others = DeploymentListeners {
         observers: vec![Arc::new(hook)],
-        ..Others::default()
+        ..DeploymentListeners::default()
     };
     Box::pin(Service::beside(World::new(), others)).await
 }

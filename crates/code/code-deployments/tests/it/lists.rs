@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use code_settings::Settings;
-use code_sources::source::{Environments, Source, SourceKind, Strip};
+use code_sources::source::{BranchStrip, Environments, Source, SourceKind};
 use code_store::lock::ControlKind;
 
 use crate::world::{World, name};
@@ -505,7 +505,7 @@ async fn names_get_prefixes_and_lose_components() {
             config: root.join("environments.yaml"),
         };
         source.prefix = Some("team".to_owned());
-        source.strip_component = Strip::parse("env/").ok();
+        source.strip_component = BranchStrip::parse("env/").ok();
         settings.sources = vec![Arc::new(source)];
     });
     write(

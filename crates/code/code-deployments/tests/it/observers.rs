@@ -9,9 +9,11 @@ use axum::extract::State as Shared;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use code_deployments::post_hook::PostHook;
 use code_deployments::postrun::Postrun;
-use code_deployments::service::{Action, Deployment, Observer, Others, State};
-use forges::commit_statuses::{StatusSettings, Statuses};
-use forges::incoming_webhooks::Host;
+use code_deployments::service::{
+    Deployment, DeploymentAction, DeploymentListeners, DeploymentObserver, State,
+};
+use forges::commit_statuses::{CommitStatusSettings, CommitStatuses};
+use forges::incoming_webhooks::ForgeKind;
 use optional_feature::Feature;
 use serde_json::{Value, json};
 
@@ -84,10 +86,10 @@ async fn take(
     }
 }
 
-async fn service(observer: impl Observer + 'static) -> Service {
-    let others = Others {
+async fn service(observer: impl DeploymentObserver + 'static) -> Service {
+    let others = DeploymentListeners {
         observers: vec![Arc::new(observer)],
-        ..Others::default()
+        ..DeploymentListeners::default()
     };
     Box::pin(Service::beside(World::new(), others)).await
 }
@@ -96,16 +98,16 @@ fn notes(deployment: &Deployment) -> &[String] {
     &deployment.outcome.as_ref().unwrap().notes
 }
 
-fn statuses(outside: &Outside) -> Statuses {
-    let settings = StatusSettings {
-        host: Host::GitHub,
+fn statuses(outside: &Outside) -> CommitStatuses {
+    let settings = CommitStatusSettings {
+        host: ForgeKind::GitHub,
         token: Feature::started("secret".to_owned().into()),
         api: Some(outside.address.parse().unwrap()),
         repository: Some("ops/control".to_owned()),
         link: None,
     };
     let remotes = HashMap::from([("main".to_owned(), "/somewhere/control".to_owned())]);
-    Statuses::new(HashMap::from([("main".to_owned(), settings)]), &remotes).unwrap()
+    CommitStatuses::new(HashMap::from([("main".to_owned(), settings)]), &remotes).unwrap()
 }
 
 #[tokio::test]
@@ -113,7 +115,7 @@ async fn a_hook_gets_what_the_api_answers() {
     let outside = Outside::start().await;
     let hook = PostHook::new(&format!("{}/deployed?key=s3cret", outside.address), None).unwrap();
     let service = service(hook).await;
-    let dry = Action::Deploy { dry_run: true };
+    let dry = DeploymentAction::Deploy { dry_run: true };
     service.act("production", dry).await;
     assert!(outside.taken().is_empty(), "nothing happened");
     let done = service.act("production", DEPLOY).await;
@@ -186,7 +188,7 @@ async fn a_forge_shows_how_the_deployment_of_a_commit_went() {
     assert_eq!(outside.words(), ["pending", "failure"]);
     control.git(&["revert", "--no-edit", "HEAD"]);
     service
-        .act("production", Action::Deploy { dry_run: true })
+        .act("production", DeploymentAction::Deploy { dry_run: true })
         .await;
     assert!(outside.taken().is_empty(), "a dry run deploys nothing");
 }
@@ -217,7 +219,7 @@ async fn postrun_runs_after_what_changed_something() {
     let command = ["sh", "-c", &script, "$modifiedenvs"].map(str::to_owned);
     let service = service(Postrun::new(&command).unwrap()).await;
     service
-        .act("production", Action::Deploy { dry_run: true })
+        .act("production", DeploymentAction::Deploy { dry_run: true })
         .await;
     service.act("nowhere", DEPLOY).await;
     assert!(!told.exists(), "nothing is live");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use code_deployments::{Built, DeployError};
+use code_deployments::{BuiltVersion, DeployError};
 use code_settings::Settings;
 use code_sources::source::{Source, SourceKind};
 
@@ -12,7 +12,7 @@ async fn renew(
     world: &World,
     environment: &str,
     module: &str,
-) -> Result<Option<Built>, DeployError> {
+) -> Result<Option<BuiltVersion>, DeployError> {
     let names = [module.to_owned()];
     let round = world.deployer().round();
     let deployer = world.deployer();

@@ -1,20 +1,20 @@
 //! Only some modules of an environment, or only its control repository, through the service.
 
 use code_deployments::CodeManager;
-use code_deployments::service::{Action, Deployment, State};
-use code_store::version::Signature;
+use code_deployments::service::{Deployment, DeploymentAction, State};
+use code_store::version::VersionSignature;
 
 use crate::service::{DEPLOY, Service};
 use crate::world::name;
 
-fn modules(names: &[&str]) -> Action {
-    Action::Modules {
+fn modules(names: &[&str]) -> DeploymentAction {
+    DeploymentAction::Modules {
         names: names.iter().map(|&name| name.to_owned()).collect(),
         dry_run: false,
     }
 }
 
-const CONTROL: Action = Action::Control { dry_run: false };
+const CONTROL: DeploymentAction = DeploymentAction::Control { dry_run: false };
 
 /// Production with two modules at their first states; the second states of all are there.
 async fn service() -> Service {
@@ -41,7 +41,7 @@ fn some(apt: &str, ntp: &str, control: Option<&str>) -> [Option<String>; 3] {
     [Some(apt), Some(ntp), control].map(|it| it.map(str::to_owned))
 }
 
-fn live(manager: &CodeManager) -> Option<Signature> {
+fn live(manager: &CodeManager) -> Option<VersionSignature> {
     manager.versions().live(&name("production"))
 }
 
@@ -129,7 +129,7 @@ async fn an_environment_that_is_not_live_gets_all() {
 async fn a_dry_run_switches_nothing_and_all_means_those_that_have_it() {
     let service = service().await;
     let before = live(&service.manager);
-    let dry = Action::Modules {
+    let dry = DeploymentAction::Modules {
         names: vec!["ntp".to_owned()],
         dry_run: true,
     };
@@ -137,7 +137,7 @@ async fn a_dry_run_switches_nothing_and_all_means_those_that_have_it() {
     assert_eq!(tried.state, State::Synced);
     assert!(tried.dry_run && tried.signature.is_some());
     let tried = service
-        .act("production", Action::Control { dry_run: true })
+        .act("production", DeploymentAction::Control { dry_run: true })
         .await;
     assert!(tried.dry_run && tried.state == State::Synced);
     assert_eq!(live(&service.manager), before);

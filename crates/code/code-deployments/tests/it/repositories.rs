@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use code_deployments::service::Action;
+use code_deployments::service::DeploymentAction;
 use code_sources::source::{Source, SourceKind};
-use forges::incoming_webhooks::{Host, Repository, environments_at};
+use forges::incoming_webhooks::{ForgeKind, PushedRepository, environments_at};
 use serde_json::json;
 
 use crate::service::{DEPLOY, Service};
 use crate::world::name;
 
-fn repository(address: &str) -> Repository {
+fn repository(address: &str) -> PushedRepository {
     let body = json!({"repository": {"name": "control", "clone_url": address}});
-    Host::GitHub
+    ForgeKind::GitHub
         .repository(body.to_string().as_bytes())
         .unwrap()
 }
@@ -60,7 +60,7 @@ async fn environments_of_lists_are_found_by_what_they_are_made_of() {
 
     let signature = service.manager.versions().live(&name("listed")).unwrap();
     let from = name("listed");
-    let promoted = service.act("production", Action::Promote { from, signature });
+    let promoted = service.act("production", DeploymentAction::Promote { from, signature });
     assert_eq!(promoted.await.outcome.unwrap().error, None);
     let found = at(other.address(), "production").await;
     assert_eq!(found, [name("listed")], "production has it from elsewhere");

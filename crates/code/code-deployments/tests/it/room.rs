@@ -5,9 +5,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
-use code_deployments::service::{Action, State};
-use code_store::gc::{Keep, Kept};
-use code_store::version::Signature;
+use code_deployments::service::{DeploymentAction, State};
+use code_store::gc::{CollectOptions, RetentionSettings};
+use code_store::version::VersionSignature;
 use code_store::version::Versions;
 
 use crate::kills::DIRECTORY;
@@ -17,17 +17,17 @@ use crate::world::{World, name};
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Keeps so many, and nothing for its age but what was live just now.
-fn keep(versions: Option<usize>) -> Keep {
-    Keep {
+fn keep(versions: Option<usize>) -> RetentionSettings {
+    RetentionSettings {
         versions,
         age: Duration::ZERO,
     }
 }
 
-fn kept(versions: usize) -> Kept {
-    Kept {
+fn kept(versions: usize) -> CollectOptions {
+    CollectOptions {
         keep: keep(Some(versions)),
-        ..Kept::default()
+        ..CollectOptions::default()
     }
 }
 
@@ -38,20 +38,23 @@ fn age(path: &Path, age: Duration) {
 }
 
 /// As if no version had been live for ten days, older ones for longer.
-fn age_all(versions: &Versions, of: &[Signature]) {
+fn age_all(versions: &Versions, of: &[VersionSignature]) {
     for (number, signature) in (0_u32..).zip(of.iter().rev()) {
         let path = versions.path(&name("production"), signature);
         age(&path, 10 * DAY + number * DAY);
     }
 }
 
-fn all(versions: &Versions) -> Vec<Signature> {
+fn all(versions: &Versions) -> Vec<VersionSignature> {
     let all = versions.all().unwrap().into_iter();
     all.map(|(_, signature)| signature).collect()
 }
 
 /// Deploys one version after the other; their names.
-async fn deployed(service: &Service, numbers: std::ops::RangeInclusive<u32>) -> Vec<Signature> {
+async fn deployed(
+    service: &Service,
+    numbers: std::ops::RangeInclusive<u32>,
+) -> Vec<VersionSignature> {
     let mut signatures = Vec::new();
     for number in numbers {
         service.commit(&number.to_string());
@@ -86,7 +89,7 @@ async fn old_versions_go_by_themselves_after_a_deployment() {
     // What a plan used until now goes after the next one.
     service.used.versions.lock().unwrap().remove(&used);
     service
-        .act("production", Action::Deploy { dry_run: true })
+        .act("production", DeploymentAction::Deploy { dry_run: true })
         .await;
     deployed(&service, 7..=7).await;
     while versions.has(&name("production"), &signatures[1]) {
@@ -134,7 +137,7 @@ async fn a_version_that_a_waiting_rollback_names_stays() {
     let signatures = deployed(&service, 1..=3).await;
     service.manager.collect(false).await.unwrap();
     age_all(service.manager.versions(), &signatures);
-    let back = Action::Rollback {
+    let back = DeploymentAction::Rollback {
         signature: signatures[0].clone(),
     };
     // The deployment is at work, and the rollback waits behind it, when room is asked for.
@@ -184,7 +187,7 @@ async fn a_server_alone_removes_versions_where_a_server_deployed() {
 }
 
 /// A world with a module, deployed so often, and how it was when each version was live.
-async fn versions(count: u32) -> (World, Vec<Signature>) {
+async fn versions(count: u32) -> (World, Vec<VersionSignature>) {
     let world = World::new();
     world.module("apt");
     world.puppetfile("mod 'apt', git: 'DIR/apt', branch: 'production'");
@@ -224,7 +227,7 @@ async fn notes_and_lists_and_copies_that_no_version_needs_go() {
     assert_eq!(count(apt.with_extension("trees")), 3);
     let lists = || count(world.path().join("deploys/content/trees"));
     let before = lists();
-    let spared = Kept {
+    let spared = CollectOptions {
         spare: DAY,
         ..kept(0)
     };
@@ -296,7 +299,7 @@ async fn notes_of_archives_stay_as_long_as_a_version_has_them() {
 async fn what_is_cut_off_goes_on_later() {
     let (world, _) = versions(3).await;
     let (deployer, versions) = (world.deployer(), world.deployer().versions());
-    let cut = Kept {
+    let cut = CollectOptions {
         first: 7,
         ..kept(0)
     };

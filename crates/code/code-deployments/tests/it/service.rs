@@ -6,20 +6,21 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use code_deployments::service::{
-    Action, By, Deployment, Hold, InUse, Others, State, SubmitError, Worker, kinds,
+    Deployment, DeploymentAction, DeploymentListeners, DeploymentRequester, EnvironmentHold, InUse,
+    State, SubmitError, Worker, kinds,
 };
 use code_deployments::{CodeManager, Deployer};
 use code_settings::{R10kFile, Settings};
 use code_store::code_cache::CodeCache;
 use code_store::diff::FileChangeKind;
-use code_store::version::Signature;
+use code_store::version::VersionSignature;
 use environments::EnvironmentName;
 use store::{Store, StoreConfig};
 use tokio::sync::Notify;
 
 use crate::world::{World, name};
 
-pub(crate) const DEPLOY: Action = Action::Deploy { dry_run: false };
+pub(crate) const DEPLOY: DeploymentAction = DeploymentAction::Deploy { dry_run: false };
 
 pub(crate) struct Service {
     pub(crate) world: World,
@@ -32,7 +33,7 @@ pub(crate) struct Service {
 /// What is in use.
 #[derive(Debug, Default)]
 pub(crate) struct Used {
-    pub(crate) versions: Mutex<HashSet<(EnvironmentName, Signature)>>,
+    pub(crate) versions: Mutex<HashSet<(EnvironmentName, VersionSignature)>>,
     /// Plans and jobs that want their environment to stay.
     holding: Mutex<Vec<(Worker, EnvironmentName)>>,
     over: Notify,
@@ -43,7 +44,7 @@ pub(crate) struct Used {
 
 #[async_trait]
 impl InUse for Used {
-    async fn versions(&self) -> Result<HashSet<(EnvironmentName, Signature)>, String> {
+    async fn versions(&self) -> Result<HashSet<(EnvironmentName, VersionSignature)>, String> {
         self.asked.notify_one();
         if self.is_silent.load(Ordering::Relaxed) {
             std::future::pending::<()>().await;
@@ -76,8 +77,8 @@ impl CodeCache for Told {
     }
 }
 
-pub(crate) fn by(owner: &str) -> By {
-    By {
+pub(crate) fn by(owner: &str) -> DeploymentRequester {
+    DeploymentRequester {
         owner: owner.to_owned(),
         reason: "a reason".to_owned(),
     }
@@ -89,11 +90,15 @@ impl Service {
     }
 
     pub(crate) async fn with(change: impl Fn(&mut Settings) + 'static) -> Self {
-        Box::pin(Self::beside(World::with(change), Others::default())).await
+        Box::pin(Self::beside(
+            World::with(change),
+            DeploymentListeners::default(),
+        ))
+        .await
     }
 
     /// With others who are told.
-    pub(crate) async fn beside(world: World, others: Others) -> Self {
+    pub(crate) async fn beside(world: World, others: DeploymentListeners) -> Self {
         world.module("apt").write("VERSION", "1").commit();
         let path = world.path().display();
         let puppetfile = format!("mod 'apt', git: '{path}/apt', branch: 'production'\n");
@@ -121,12 +126,12 @@ impl Service {
     pub(crate) async fn reading(mut self, file: R10kFile) -> Self {
         self.manager.shutdown().await;
         let deployer = self.world.deployer().clone().reading(file);
-        let others = Others::default();
+        let others = DeploymentListeners::default();
         self.manager = start_with(deployer, &self.store, &self.told, &self.used, others).await;
         self
     }
 
-    pub(crate) async fn act(&self, environment: &str, action: Action) -> Deployment {
+    pub(crate) async fn act(&self, environment: &str, action: DeploymentAction) -> Deployment {
         let wanted = vec![(name(environment), action)];
         let mut submitted = self.manager.submit(wanted, by("anna")).await.unwrap();
         submitted.ends.remove(0).await.unwrap()
@@ -144,7 +149,7 @@ impl Service {
     }
 
     /// Somebody holds an environment from now on.
-    async fn hold(&self, worker: Worker, hold: Hold) {
+    async fn hold(&self, worker: Worker, hold: EnvironmentHold) {
         let held = (worker, name("production"));
         self.used.holding.lock().unwrap().push(held);
         self.manager.keep(worker, hold).await;
@@ -171,7 +176,7 @@ async fn start(world: &World, store: &Store, told: &Arc<Told>, used: &Arc<Used>)
         store,
         told,
         used,
-        Others::default(),
+        DeploymentListeners::default(),
     )
     .await
 }
@@ -181,10 +186,10 @@ async fn start_with(
     store: &Store,
     told: &Arc<Told>,
     used: &Arc<Used>,
-    others: Others,
+    others: DeploymentListeners,
 ) -> CodeManager {
     let used = Arc::clone(used);
-    let others = Others {
+    let others = DeploymentListeners {
         after: vec![Arc::clone(told) as Arc<dyn CodeCache>],
         ..others
     };
@@ -258,7 +263,7 @@ async fn a_dry_run_makes_a_version_and_leaves_the_live_one() {
     service.act("production", DEPLOY).await;
     service.commit("2");
     let dry = service
-        .act("production", Action::Deploy { dry_run: true })
+        .act("production", DeploymentAction::Deploy { dry_run: true })
         .await;
     assert_eq!(dry.state, State::Synced);
     assert!(dry.dry_run);
@@ -268,7 +273,7 @@ async fn a_dry_run_makes_a_version_and_leaves_the_live_one() {
     // It is there, and can be made live.
     let signature = dry.signature.unwrap().parse().unwrap();
     service
-        .act("production", Action::Rollback { signature })
+        .act("production", DeploymentAction::Rollback { signature })
         .await;
     assert_eq!(service.apt("production"), "2");
 }
@@ -305,7 +310,7 @@ async fn all_is_what_the_sources_have_and_no_more() {
             .any(|it| it.environment.as_str() == "other" && !it.is_live)
     );
     // An environment that a source has is never taken away.
-    let stays = service.act("production", Action::Remove).await;
+    let stays = service.act("production", DeploymentAction::Remove).await;
     assert!(stays.outcome.unwrap().notes[0].starts_with("it stays"));
     assert!(service.world.live("production").exists());
 }
@@ -318,7 +323,7 @@ async fn an_unreachable_source_takes_nothing_away() {
     std::fs::rename(&control, service.world.path().join("hidden")).unwrap();
     let refused = service.manager.all(false).await.unwrap_err();
     assert!(matches!(refused, SubmitError::Sources(_)), "{refused}");
-    let failed = service.act("production", Action::Remove).await;
+    let failed = service.act("production", DeploymentAction::Remove).await;
     assert_eq!(failed.state, State::Failed);
     assert_eq!(service.apt("production"), "1");
 }
@@ -336,7 +341,7 @@ async fn back_and_forth_and_from_one_environment_to_another() {
         .version(&name("staging"), &signature[..8])
         .await
         .unwrap();
-    let promote = Action::Promote {
+    let promote = DeploymentAction::Promote {
         from: name("staging"),
         signature: found.clone(),
     };
@@ -350,7 +355,7 @@ async fn back_and_forth_and_from_one_environment_to_another() {
     };
     assert_eq!(inode("staging"), inode("production"), "no second copy");
 
-    let before: Signature = first.signature.unwrap().parse().unwrap();
+    let before: VersionSignature = first.signature.unwrap().parse().unwrap();
     let (changes, files) = service
         .manager
         .diff(
@@ -367,7 +372,10 @@ async fn back_and_forth_and_from_one_environment_to_another() {
         .collect();
     assert_eq!(shown, [("modules/apt/VERSION", FileChangeKind::Changed)]);
     service
-        .act("production", Action::Rollback { signature: before })
+        .act(
+            "production",
+            DeploymentAction::Rollback { signature: before },
+        )
         .await;
     assert_eq!(service.apt("production"), "1");
     let unknown = service
@@ -447,7 +455,7 @@ async fn who_holds_an_environment_keeps_deployments_off_until_he_is_over() {
     service.over(Worker::Plan(3));
     service.over(Worker::Job(4));
     // What waited is done, and then this.
-    let after = service.act("production", Action::Remove).await;
+    let after = service.act("production", DeploymentAction::Remove).await;
     assert_eq!(after.state, State::Synced);
     assert_eq!(service.apt("production"), "2");
 }
@@ -491,7 +499,7 @@ async fn what_was_written_down_is_done_after_a_restart() {
     let id = service.store.insert_code_deploys(&[row]).await.unwrap()[0];
     service.manager = start(&service.world, &service.store, &service.told, &service.used).await;
     // It is in the queue before anything newer.
-    service.act("production", Action::Remove).await;
+    service.act("production", DeploymentAction::Remove).await;
     let done = service.manager.deployment(id).await.unwrap().unwrap();
     assert_eq!(
         (done.state, done.by.owner.as_str()),
@@ -544,7 +552,7 @@ async fn room_is_made_by_what_nobody_needs() {
     service
         .act(
             "production",
-            Action::Rollback {
+            DeploymentAction::Rollback {
                 signature: signatures[1].clone(),
             },
         )
@@ -572,7 +580,7 @@ async fn functions_in_ruby_that_plans_do_not_get_are_named_by_the_deployment() {
         .commit();
     let line = "mod 'stdlib', git: 'DIR/stdlib', branch: 'production'";
     service.world.puppetfile(line);
-    for action in [Action::Deploy { dry_run: true }, DEPLOY] {
+    for action in [DeploymentAction::Deploy { dry_run: true }, DEPLOY] {
         let done = service.act("production", action).await;
         let notes = done.outcome.unwrap().notes.join("\n");
         assert!(

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use code_deployments::service::{Action, Deployment, State, SubmitError, kinds};
+use code_deployments::service::{Deployment, DeploymentAction, State, SubmitError, kinds};
 use code_settings::{R10kFile, Settings};
 
 use crate::service::{DEPLOY, Service};
@@ -82,7 +82,7 @@ async fn a_file_that_is_broken_refuses_deployments_and_changes_nothing() {
         msg.contains("r10k.yaml: line 2: the source main has no basedir"),
         "{msg}"
     );
-    let removed = service.act("production", Action::Remove).await;
+    let removed = service.act("production", DeploymentAction::Remove).await;
     assert!(said(&removed).1.contains("line 2"));
     assert_eq!(service.apt("production"), "2", "what was live is live");
     let fault = service.manager.settings_fault().await.unwrap();
@@ -90,7 +90,7 @@ async fn a_file_that_is_broken_refuses_deployments_and_changes_nothing() {
     let all = service.manager.all(false).await.unwrap_err();
     assert!(matches!(all, SubmitError::Settings(_)));
     // What asks no source is done all the same.
-    let back = Action::Rollback { signature: first };
+    let back = DeploymentAction::Rollback { signature: first };
     let back = service.act("production", back).await;
     assert_eq!(back.state, State::Synced, "{:?}", back.outcome);
 

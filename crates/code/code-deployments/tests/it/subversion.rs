@@ -10,7 +10,7 @@ use code_deployments::DeployError;
 use code_settings::Settings;
 use code_sources::source::{Source, SourceKind};
 use code_sources::svn::Login;
-use code_store::lock::{ControlKind, Origin};
+use code_store::lock::{ControlKind, ModuleOrigin};
 
 use crate::world::{World, name};
 
@@ -111,7 +111,7 @@ async fn a_module_is_what_a_revision_has() {
         std::fs::metadata(ran).unwrap().permissions().mode() & 0o777,
         0o555
     );
-    let expected = Origin::Svn {
+    let expected = ModuleOrigin::Svn {
         remote: svn.url("/trunk"),
         revision: 2,
     };

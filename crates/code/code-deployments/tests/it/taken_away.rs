@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use code_deployments::service::Others;
+use code_deployments::service::DeploymentListeners;
 use file_sync::{FileSync, FileSyncSettings};
 use store::{Store, StoreConfig};
 
@@ -55,7 +55,7 @@ async fn what_was_taken_away_on_purpose_is_told_at_the_next_start_and_nothing_el
     assert_eq!(notes(&world), 0);
     let live = [("one", true), ("three", true), ("two", true)];
     assert_eq!(told(&world, &store).await, all(&live));
-    let service = Service::beside(world, Others::default()).await;
+    let service = Service::beside(world, DeploymentListeners::default()).await;
     service.manager.shutdown().await;
     let world = service.world;
 

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use code_deployments::CodeManager;
-use code_deployments::service::{Action, Others, State, VerifyError};
-use code_store::integrity::{CheckError, Integrity, StoreVerification};
+use code_deployments::service::{DeploymentAction, DeploymentListeners, State, VerifyError};
+use code_store::integrity::{StoreCheckError, StoreVerification, VersionIntegrity};
 use code_store::lock::LOCK_FILE;
-use code_store::version::Signature;
+use code_store::version::VersionSignature;
 use store::{Store, StoreConfig};
 use tokio_util::sync::CancellationToken;
 
@@ -23,7 +23,7 @@ const INIT: &str = "modules/apt/manifests/init.pp";
 type Damage = fn(&Path);
 
 /// A world with an old version and a live one, which share the module apt.
-async fn two_versions() -> (World, Signature, Signature) {
+async fn two_versions() -> (World, VersionSignature, VersionSignature) {
     let world = deployed().await;
     let old = world.build("production").await.unwrap().signature;
     world.control().write("VERSION", "2").commit();
@@ -36,17 +36,20 @@ async fn verify(world: &World, repair: bool) -> StoreVerification {
     verified.await.unwrap()
 }
 
-fn integrity<'a>(verified: &'a StoreVerification, signature: &Signature) -> &'a Integrity {
+fn integrity<'a>(
+    verified: &'a StoreVerification,
+    signature: &VersionSignature,
+) -> &'a VersionIntegrity {
     let versions = &verified.check.versions;
     let found = versions.iter().find(|it| it.signature == *signature);
     &found.unwrap().integrity
 }
 
-fn damaged(path: &str) -> Integrity {
-    Integrity::Damaged(vec![path.to_owned()])
+fn damaged(path: &str) -> VersionIntegrity {
+    VersionIntegrity::Damaged(vec![path.to_owned()])
 }
 
-fn version_file(world: &World, signature: &Signature, path: &str) -> PathBuf {
+fn version_file(world: &World, signature: &VersionSignature, path: &str) -> PathBuf {
     let versions = world.deployer().versions();
     versions.path(&name("production"), signature).join(path)
 }
@@ -128,7 +131,10 @@ async fn version_whose_lists_of_files_are_gone_is_not_called_whole() {
     let found = verify(&world, false).await;
     for signature in [&old, &live] {
         let integrity = integrity(&found, signature);
-        assert!(matches!(integrity, Integrity::Unknown(_)), "{integrity:?}");
+        assert!(
+            matches!(integrity, VersionIntegrity::Unknown(_)),
+            "{integrity:?}"
+        );
     }
     let shown = found.shown();
     assert_eq!(shown.versions[0].state, "unknown");
@@ -174,7 +180,7 @@ async fn published_version_is_compared_by_the_hash_of_its_files() {
     let found = verify(&world, false).await;
     assert!(matches!(
         integrity(&found, &signature),
-        Integrity::Damaged(_)
+        VersionIntegrity::Damaged(_)
     ));
     assert_repaired(&verify(&world, true).await);
     assert!(file.exists());
@@ -196,7 +202,7 @@ async fn verification_that_is_cut_off_gives_no_result() {
     cut.cancel();
     let error = world.deployer().verify(false, cut).await.unwrap_err();
     assert!(
-        matches!(error, VerifyError::Check(CheckError::Cut)),
+        matches!(error, VerifyError::Check(StoreCheckError::Cut)),
         "{error}"
     );
 }
@@ -207,15 +213,20 @@ async fn served(world: &mut World) -> CodeManager {
     let store = StoreConfig::sqlite(world.path().join("tutti.db"));
     let store = Store::open(&store).await.unwrap();
     let used = Arc::new(Used::default());
-    let manager = CodeManager::start(world.deployer().clone(), store, used, Others::default());
+    let manager = CodeManager::start(
+        world.deployer().clone(),
+        store,
+        used,
+        DeploymentListeners::default(),
+    );
     manager.await.unwrap()
 }
 
 async fn roll_back(
     manager: &CodeManager,
-    signature: &Signature,
+    signature: &VersionSignature,
 ) -> code_deployments::service::Deployment {
-    let action = Action::Rollback {
+    let action = DeploymentAction::Rollback {
         signature: signature.clone(),
     };
     let wanted = vec![(name("production"), action)];

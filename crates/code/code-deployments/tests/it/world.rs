@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use code_deployments::{Built, DeployError, Deployer, SourcesError};
+use code_deployments::{BuiltVersion, DeployError, Deployer, SourcesError};
 use code_settings::Settings;
 use code_sources::git::Git;
-use code_sources::source::{Found, Source};
+use code_sources::source::{FoundEnvironment, Source};
 use code_store::lock::LOCK_FILE;
 use environments::EnvironmentName;
 
@@ -103,13 +103,13 @@ impl World {
         self.path().join("code/environments").join(environment)
     }
 
-    pub(crate) async fn found(&self, environment: &str) -> Found {
+    pub(crate) async fn found(&self, environment: &str) -> FoundEnvironment {
         let round = self.deployer().round();
         let environments = self.deployer().environments(&round).await.unwrap();
         environments.found[&name(environment)].clone()
     }
 
-    pub(crate) async fn build(&self, environment: &str) -> Result<Built, DeployError> {
+    pub(crate) async fn build(&self, environment: &str) -> Result<BuiltVersion, DeployError> {
         let round = self.deployer().round();
         let environments = self.deployer().environments(&round).await.unwrap();
         self.deployer()
@@ -124,7 +124,7 @@ impl World {
     }
 
     /// Builds and switches.
-    pub(crate) async fn deploy(&self, environment: &str) -> Result<Built, DeployError> {
+    pub(crate) async fn deploy(&self, environment: &str) -> Result<BuiltVersion, DeployError> {
         let built = self.build(environment).await?;
         self.deployer()
             .switch(&built.environment, &built.signature)

@@ -5,12 +5,12 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use code_deployments::service::{Action, Deployment, State, kinds};
+use code_deployments::service::{Deployment, DeploymentAction, State, kinds};
 
 use crate::service::{DEPLOY, Service, by};
 use crate::world::{World, name};
 
-const DRY: Action = Action::Deploy { dry_run: true };
+const DRY: DeploymentAction = DeploymentAction::Deploy { dry_run: true };
 
 /// A mount that ends with its value.
 struct Mount(PathBuf);
@@ -128,7 +128,7 @@ async fn a_full_disk_stops_deployments_and_no_rollback() {
     )
     .await;
     let signature = first.signature.unwrap().parse().unwrap();
-    let back = service.act("production", Action::Rollback { signature });
+    let back = service.act("production", DeploymentAction::Rollback { signature });
     assert_eq!(back.await.state, State::Synced);
 }
 

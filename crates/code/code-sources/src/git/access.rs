@@ -1,4 +1,4 @@
-//! Credentials and settings for reaching repositories: [`Access`], for all of them or for one.
+//! Credentials and settings for reaching repositories: [`GitAccess`], for all of them or for one.
 //!
 //! The rules that must hold: a token goes by HTTPS (HTTP on this machine) to a repository that the settings name, or
 //! whose server they name, and to no server that this one redirects to; it stands in no command line; what one
@@ -19,7 +19,7 @@ use crate::remote_address::without_credentials;
 
 /// What a repository is reached with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Access {
+pub struct GitAccess {
     /// The private key for SSH; `None`: as the user's own settings say.
     pub private_key: Option<PathBuf>,
     /// `http://proxy:3128`, or nothing for none; `None`: as our own environment says, in the variables that git
@@ -77,9 +77,9 @@ const HELPER: &str = "!f() { test \"$1\" = get || return 0; \
 /// Who a token of a GitHub App is said to be of.
 const APP_USER: &str = "x-access-token";
 
-// === impl Access ===
+// === impl GitAccess ===
 
-impl Access {
+impl GitAccess {
     /// With what is not said here taken from there.
     pub fn or(&self, general: &Self) -> Self {
         Self {
@@ -269,7 +269,7 @@ mod tests {
     use super::*;
     use crate::git::CredentialServers;
 
-    async fn vars(access: &Access, remote: &str) -> BTreeMap<String, String> {
+    async fn vars(access: &GitAccess, remote: &str) -> BTreeMap<String, String> {
         let mut command = Command::new("git");
         let git = Git {
             servers: CredentialServers::of([], ["git.example.com"]),
@@ -285,15 +285,15 @@ mod tests {
 
     #[tokio::test]
     async fn the_settings_proxy_wins_and_ours_are_handed_on() {
-        let named = async |access: &Access| {
+        let named = async |access: &GitAccess| {
             let vars = vars(access, "https://git.example.com/x").await;
             let proxies = vars.into_iter();
             let proxies = proxies.filter(|(name, _)| PROXIES.contains(&name.as_str()));
             proxies.collect::<Vec<_>>()
         };
-        let with = |proxy: &str| Access {
+        let with = |proxy: &str| GitAccess {
             proxy: Some(proxy.to_owned()),
-            ..Access::default()
+            ..GitAccess::default()
         };
         let pair = |name: &str| (name.to_owned(), "http://p:1".to_owned());
         assert_eq!(
@@ -305,7 +305,7 @@ mod tests {
             .iter()
             .filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
         let ours: BTreeSet<_> = ours.collect();
-        assert!(named(&Access::default()).await.into_iter().eq(ours));
+        assert!(named(&GitAccess::default()).await.into_iter().eq(ours));
     }
 
     #[tokio::test]
@@ -313,9 +313,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("token");
         std::fs::write(&path, "t0ken\n").unwrap();
-        let access = Access {
+        let access = GitAccess {
             oauth_token: Some(path.clone()),
-            ..Access::default()
+            ..GitAccess::default()
         };
         let set = vars(&access, "https://git.example.com/ops/x.git").await;
         for key in ["GIT_CONFIG_KEY_0", "GIT_CONFIG_KEY_1"] {
@@ -360,11 +360,11 @@ mod tests {
 
     #[test]
     fn a_key_of_one_repository_wins() {
-        let with = |key: &str| Access {
+        let with = |key: &str| GitAccess {
             private_key: Some(key.into()),
-            ..Access::default()
+            ..GitAccess::default()
         };
-        let general = Access {
+        let general = GitAccess {
             proxy: Some("http://p:1".to_owned()),
             ..with("/etc/general")
         };
@@ -375,7 +375,7 @@ mod tests {
             r"ssh -oBatchMode=yes -oIdentitiesOnly=yes -i '/etc/it'\''s own'"
         );
         assert_eq!(
-            Access::default().or(&Access::default()).ssh_command(),
+            GitAccess::default().or(&GitAccess::default()).ssh_command(),
             "ssh -oBatchMode=yes"
         );
     }

@@ -1,4 +1,4 @@
-//! Our copy of one repository: [`Mirror`].
+//! Our copy of one repository: [`GitMirror`].
 //!
 //! The rule that must hold: who writes to it holds its lock.
 
@@ -14,7 +14,7 @@ use crate::remote_address::without_credentials;
 
 /// The copy of one repository.
 #[derive(Debug)]
-pub struct Mirror {
+pub struct GitMirror {
     pub(super) remote: String,
     pub(super) directory: PathBuf,
     /// What the copy has; `None`: it was not looked at yet. Held while it is written to.
@@ -27,9 +27,9 @@ pub struct Mirror {
 /// What a copy has, if that is known.
 pub(super) type Known = Option<Arc<Refs>>;
 
-// === impl Mirror ===
+// === impl GitMirror ===
 
-impl Mirror {
+impl GitMirror {
     pub(super) fn new(remote: &str, below: &Path) -> Self {
         Self {
             remote: remote.to_owned(),

@@ -35,7 +35,7 @@ pub(super) struct GithubApp {
     pub(super) key: PathBuf,
     /// How long what it signs is good.
     pub(super) ttl: Duration,
-    /// As [`Access`](super::Access) has it.
+    /// As [`GitAccess`](super::GitAccess) has it.
     pub(super) proxy: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Our copies of repositories: [`Mirrors`].
+//! Our copies of repositories: [`GitMirrors`].
 //!
 //! The rules that must hold: one program at a time writes to a copy; it is only read, never changed, but
 //! by a fetch and by packing it; what git has once is never removed by us while somebody may read it. A copy that is damaged
@@ -14,16 +14,16 @@ use std::time::Duration;
 use rustix::fs::{CWD, RenameFlags};
 use tokio::sync::Semaphore;
 
-use super::copy::Mirror;
+use super::copy::GitMirror;
 use super::leftovers::clear;
 use super::program::{Call, Git, GitError, checked};
 use super::refs::{Commit, Refs, RefsError, Wanted};
 use crate::defaults::{FETCH_TIMEOUT, FETCHES, LIST_TIMEOUT, REFS_BYTES, WORD_BYTES};
-use code_store::hold::Hold;
+use code_store::hold::DirectoryLock;
 
 /// Copies of repositories, below one directory. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Mirrors {
+pub struct GitMirrors {
     shared: Arc<Shared>,
     git: Git,
 }
@@ -32,9 +32,9 @@ pub struct Mirrors {
 struct Shared {
     directory: PathBuf,
     /// By addresses.
-    mirrors: Mutex<HashMap<String, Arc<Mirror>>>,
+    mirrors: Mutex<HashMap<String, Arc<GitMirror>>>,
     fetches: Semaphore,
-    hold: Hold,
+    hold: DirectoryLock,
 }
 
 /// What a bare repository has in its `HEAD`.
@@ -46,11 +46,11 @@ const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n
 /// All branches and tags.
 const ALL: &[&str] = &["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
 
-// === impl Mirrors ===
+// === impl GitMirrors ===
 
-impl Mirrors {
+impl GitMirrors {
     /// Copies below this directory, made when they are needed; it is held by this lock.
-    pub fn new(directory: impl Into<PathBuf>, git: Git, hold: Hold) -> Self {
+    pub fn new(directory: impl Into<PathBuf>, git: Git, hold: DirectoryLock) -> Self {
         Self {
             shared: Arc::new(Shared {
                 directory: directory.into(),
@@ -71,13 +71,13 @@ impl Mirrors {
     }
 
     /// The copy of a repository.
-    pub fn mirror(&self, remote: &str) -> Result<Arc<Mirror>, GitError> {
+    pub fn mirror(&self, remote: &str) -> Result<Arc<GitMirror>, GitError> {
         let remote = checked(remote)?;
         let mirror = {
             let mut mirrors = self.all();
             let made = mirrors
                 .entry(remote.to_owned())
-                .or_insert_with(|| Arc::new(Mirror::new(remote, &self.shared.directory)));
+                .or_insert_with(|| Arc::new(GitMirror::new(remote, &self.shared.directory)));
             Arc::clone(made)
         };
         mirror.note_use();
@@ -85,7 +85,7 @@ impl Mirrors {
     }
 
     /// Those that were asked for since the start.
-    pub(super) fn all(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<Mirror>>> {
+    pub(super) fn all(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<GitMirror>>> {
         let mirrors = self.shared.mirrors.lock();
         mirrors.unwrap_or_else(PoisonError::into_inner)
     }
@@ -96,7 +96,7 @@ impl Mirrors {
     }
 
     /// Asks the repository what it has, and fetches it if that changed.
-    pub async fn refresh(&self, mirror: &Mirror) -> Result<Arc<Refs>, GitError> {
+    pub async fn refresh(&self, mirror: &GitMirror) -> Result<Arc<Refs>, GitError> {
         let mut known = mirror.lock().await;
         // What is not here yet is fetched anyhow.
         if mirror.directory.is_dir() {
@@ -114,7 +114,7 @@ impl Mirrors {
     }
 
     /// What the copy has, without asking the repository; `None`: there is no copy.
-    pub async fn known(&self, mirror: &Mirror) -> Result<Option<Arc<Refs>>, GitError> {
+    pub async fn known(&self, mirror: &GitMirror) -> Result<Option<Arc<Refs>>, GitError> {
         let mut known = mirror.lock().await;
         if known.is_none() && mirror.directory.is_dir() {
             *known = self.own(mirror).await.ok().map(Arc::new);
@@ -125,7 +125,7 @@ impl Mirrors {
     /// The commit that a name stands for in the copy.
     pub async fn find(
         &self,
-        mirror: &Mirror,
+        mirror: &GitMirror,
         refs: &Refs,
         wanted: &Wanted,
     ) -> Result<Option<Commit>, GitError> {
@@ -143,7 +143,7 @@ impl Mirrors {
     }
 
     /// Fetches a commit that no branch and no tag leads to, where the repository gives such.
-    pub async fn fetch_commit(&self, mirror: &Mirror, commit: &Commit) -> Result<(), GitError> {
+    pub async fn fetch_commit(&self, mirror: &GitMirror, commit: &Commit) -> Result<(), GitError> {
         let mut known = mirror.lock().await;
         let fetched = self.fetch(mirror, &[commit.as_str()]).await;
         match fetched {
@@ -156,14 +156,14 @@ impl Mirrors {
     }
 
     /// Makes a copy anew in which a commit cannot be read.
-    pub async fn renew(&self, mirror: &Mirror, commit: &Commit) -> Result<(), GitError> {
+    pub async fn renew(&self, mirror: &GitMirror, commit: &Commit) -> Result<(), GitError> {
         let mut known = mirror.lock().await;
         *known = None;
         self.renew_locked(mirror, commit).await
     }
 
     /// Fetches into the mirror, for a caller that holds the mirror's lock.
-    async fn renew_locked(&self, mirror: &Mirror, commit: &Commit) -> Result<(), GitError> {
+    async fn renew_locked(&self, mirror: &GitMirror, commit: &Commit) -> Result<(), GitError> {
         self.clone_anew(mirror).await?;
         if self.parse(mirror, commit.as_str()).await?.is_none() {
             // No branch leads to it any more.
@@ -173,7 +173,7 @@ impl Mirrors {
     }
 
     /// A commit by its digits, whole or shortened.
-    async fn parse(&self, mirror: &Mirror, name: &str) -> Result<Option<Commit>, GitError> {
+    async fn parse(&self, mirror: &GitMirror, name: &str) -> Result<Option<Commit>, GitError> {
         let is_digits = name.len() >= 4 && name.bytes().all(|b| b.is_ascii_hexdigit());
         if !is_digits || !mirror.directory.is_dir() {
             return Ok(None);
@@ -197,7 +197,7 @@ impl Mirrors {
     }
 
     /// Fetches all, into a new copy if there is none or if git cannot use the one that is there.
-    async fn update(&self, mirror: &Mirror) -> Result<Refs, GitError> {
+    async fn update(&self, mirror: &GitMirror) -> Result<Refs, GitError> {
         let updated = match self.fetch(mirror, ALL).await {
             Ok(()) => self.own(mirror).await,
             Err(error) => Err(error),
@@ -213,7 +213,7 @@ impl Mirrors {
         Ok(refs)
     }
 
-    async fn fetch(&self, mirror: &Mirror, what: &[&str]) -> Result<(), GitError> {
+    async fn fetch(&self, mirror: &GitMirror, what: &[&str]) -> Result<(), GitError> {
         let own = &mirror.directory;
         if own.is_dir() {
             return self.fetch_into(own, mirror, what).await;
@@ -228,7 +228,12 @@ impl Mirrors {
         std::fs::rename(&fresh, own).map_err(directory(own))
     }
 
-    async fn fetch_into(&self, own: &Path, mirror: &Mirror, what: &[&str]) -> Result<(), GitError> {
+    async fn fetch_into(
+        &self,
+        own: &Path,
+        mirror: &GitMirror,
+        what: &[&str],
+    ) -> Result<(), GitError> {
         let _place = self.place().await;
         clear(own).map_err(directory(own))?;
         mirror.forget()?;
@@ -248,7 +253,7 @@ impl Mirrors {
     }
 
     /// An empty repository beside the copy's place, as `git init --bare` makes it.
-    fn init(&self, mirror: &Mirror) -> Result<PathBuf, GitError> {
+    fn init(&self, mirror: &GitMirror) -> Result<PathBuf, GitError> {
         let fresh = mirror.directory.with_extension("new");
         remove(&fresh)?;
         for part in ["objects/info", "objects/pack", "refs/heads", "refs/tags"] {
@@ -266,7 +271,7 @@ impl Mirrors {
         &self,
         directory: &Path,
         verb: &'static str,
-        mirror: &Mirror,
+        mirror: &GitMirror,
         arguments: &[&str],
         limit: Duration,
     ) -> Result<(), GitError> {
@@ -285,7 +290,7 @@ impl Mirrors {
     /// True if git cannot use the mirror. Called only after a failure, since it reads every object:
     /// `--connectivity-only` passes over objects that no reference leads to, and an empty one of these is enough to
     /// make every fetch fail. History with mistakes that git tolerates counts as damage too; it costs a clone.
-    async fn is_damaged(&self, mirror: &Mirror) -> bool {
+    async fn is_damaged(&self, mirror: &GitMirror) -> bool {
         if has_empty_file(&mirror.directory.join("objects")) {
             return true;
         }
@@ -302,7 +307,7 @@ impl Mirrors {
         matches!(checked, Err(GitError::Failed { .. }))
     }
 
-    async fn clone_anew(&self, mirror: &Mirror) -> Result<(), GitError> {
+    async fn clone_anew(&self, mirror: &GitMirror) -> Result<(), GitError> {
         let own = &mirror.directory;
         tracing::warn!(path = %own.display(), "a damaged copy of a repository is made anew");
         let fresh = self.init(mirror)?;
@@ -316,7 +321,7 @@ impl Mirrors {
     }
 
     /// What the copy itself has: as it was noted, or as git says.
-    async fn own(&self, mirror: &Mirror) -> Result<Refs, GitError> {
+    async fn own(&self, mirror: &GitMirror) -> Result<Refs, GitError> {
         if let Some(refs) = mirror.noted() {
             return Ok(refs);
         }
@@ -339,7 +344,7 @@ impl Mirrors {
     }
 
     /// What the repository has.
-    async fn list(&self, mirror: &Mirror) -> Result<Refs, GitError> {
+    async fn list(&self, mirror: &GitMirror) -> Result<Refs, GitError> {
         let _place = self.place().await;
         let call = Call {
             directory: None,
@@ -365,7 +370,7 @@ impl Mirrors {
 }
 
 /// Branches and tags as git printed them.
-fn read(printed: &[u8], verb: &'static str, mirror: &Mirror) -> Result<Refs, GitError> {
+fn read(printed: &[u8], verb: &'static str, mirror: &GitMirror) -> Result<Refs, GitError> {
     Refs::parse(printed).map_err(|error| match error {
         RefsError::Unexpected => GitError::Unexpected {
             verb,

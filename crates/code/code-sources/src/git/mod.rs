@@ -1,6 +1,6 @@
 //! Repositories, through the `git` program: it has people's credentials, proxies and SSH.
 //!
-//! [`Git`] runs it, [`Mirror`] is the copy of one repository. The rules that must hold:
+//! [`Git`] runs it, [`GitMirror`] is the copy of one repository. The rules that must hold:
 //! - nothing of a repository is ever run: there is no work tree, no hook and no filter;
 //! - no secret is in a command line, and no address begins with a dash.
 
@@ -19,12 +19,12 @@ mod servers;
 mod tree;
 mod unused;
 
-pub use access::Access;
+pub use access::GitAccess;
 pub use address::Address;
 pub use app_key::KeyError;
-pub use copy::Mirror;
+pub use copy::GitMirror;
 pub use github_app::{AppError, GithubApps};
-pub use mirror::Mirrors;
+pub use mirror::GitMirrors;
 pub use program::message;
 pub use program::{Git, GitError};
 pub use refs::{Commit, Refs, Wanted};

@@ -5,11 +5,11 @@
 
 use std::path::PathBuf;
 
-use super::copy::Mirror;
+use super::copy::GitMirror;
 use super::program::GitError;
 use super::refs::Refs;
 
-impl Mirror {
+impl GitMirror {
     /// What was noted of what the copy has.
     pub(super) fn noted(&self) -> Option<Refs> {
         Refs::parse(&std::fs::read(self.refs_file()).ok()?).ok()

@@ -12,7 +12,7 @@ use std::time::Duration;
 use reqwest::Url;
 use tokio::process::Command;
 
-use super::access::{Access, Login, in_argv};
+use super::access::{GitAccess, Login, in_argv};
 use super::github_app::{AppError, GithubApps};
 use super::servers::CredentialServers;
 use crate::program::{self, RunError, one_line};
@@ -22,9 +22,9 @@ use crate::remote_address::without_credentials;
 #[derive(Clone, Debug, Default)]
 pub struct Git {
     /// How repositories are reached.
-    pub access: Access,
+    pub access: GitAccess,
     /// How single ones are, by their addresses; what is not said there is as above.
-    pub repositories: Arc<HashMap<String, Access>>,
+    pub repositories: Arc<HashMap<String, GitAccess>>,
     /// The servers that a general token is sent to.
     pub servers: CredentialServers,
     /// Tokens that GitHub Apps got.

@@ -1,4 +1,4 @@
-//! Many packs of a copy become few: [`Mirrors::repack`].
+//! Many packs of a copy become few: [`GitMirrors::repack`].
 //!
 //! The rules that must hold: whoever needs the copy does not wait for it, since it ends then; no object goes,
 //! whether a branch leads to it or not; and where it is killed, the copy is as before, with files that the
@@ -8,8 +8,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::copy::Mirror;
-use super::mirror::Mirrors;
+use super::copy::GitMirror;
+use super::mirror::GitMirrors;
 use super::program::GitError;
 use crate::defaults::{REPACK_LOOSE, REPACK_PACKS, REPACK_TIMEOUT};
 
@@ -17,12 +17,12 @@ use crate::defaults::{REPACK_LOOSE, REPACK_PACKS, REPACK_TIMEOUT};
 /// become part of it, all of them.
 const GEOMETRIC: &[&str] = &["--geometric=2", "-d", "-n", "--quiet"];
 
-// === impl Mirrors ===
+// === impl GitMirrors ===
 
-impl Mirrors {
+impl GitMirrors {
     /// Packs the copies that were used since the start and that need it, one after the other.
     pub async fn repack(&self) {
-        let all: Vec<Arc<Mirror>> = self.all().values().cloned().collect();
+        let all: Vec<Arc<GitMirror>> = self.all().values().cloned().collect();
         for mirror in all {
             match self.repack_one(&mirror).await {
                 Ok(_) => {}
@@ -33,7 +33,7 @@ impl Mirrors {
     }
 
     /// `false`: there was nothing to do, or somebody needs the copy.
-    async fn repack_one(&self, mirror: &Mirror) -> Result<bool, GitError> {
+    async fn repack_one(&self, mirror: &GitMirror) -> Result<bool, GitError> {
         if !needs_packing(mirror.directory()) {
             return Ok(false);
         }

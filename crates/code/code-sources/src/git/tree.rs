@@ -7,7 +7,7 @@
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use super::Mirror;
+use super::GitMirror;
 use super::program::{Git, GitError, message};
 use super::refs::Commit;
 use crate::defaults::{LISTED_BYTES, PROGRAM_MESSAGE_BYTES};
@@ -96,7 +96,7 @@ struct Objects {
 /// Takes all files of a commit in. May block.
 pub fn take_in(
     git: &Git,
-    mirror: &Mirror,
+    mirror: &GitMirror,
     commit: &Commit,
     content: &Content,
 ) -> Result<(TreeId, Manifest), TreeError> {
@@ -127,7 +127,7 @@ pub fn take_in(
 /// One file of a commit; `None`: there is none. May block.
 pub fn read_file(
     git: &Git,
-    mirror: &Mirror,
+    mirror: &GitMirror,
     commit: &Commit,
     path: &str,
 ) -> Result<Option<Vec<u8>>, TreeError> {
@@ -144,7 +144,7 @@ pub fn read_file(
     Ok(Some(bytes))
 }
 
-fn unexpected(mirror: &Mirror, verb: &'static str) -> GitError {
+fn unexpected(mirror: &GitMirror, verb: &'static str) -> GitError {
     GitError::Unexpected {
         verb,
         remote: mirror.shown(),
@@ -153,7 +153,7 @@ fn unexpected(mirror: &Mirror, verb: &'static str) -> GitError {
 
 fn list(
     git: &Git,
-    mirror: &Mirror,
+    mirror: &GitMirror,
     commit: &Commit,
     only: Option<&str>,
 ) -> Result<Vec<Listed>, TreeError> {
@@ -187,7 +187,12 @@ fn list(
 }
 
 /// Before anything is read into memory.
-fn check(file: &Listed, before: usize, mirror: &Mirror, commit: &Commit) -> Result<(), TreeError> {
+fn check(
+    file: &Listed,
+    before: usize,
+    mirror: &GitMirror,
+    commit: &Commit,
+) -> Result<(), TreeError> {
     let error = if file.size_bytes > FILE_BYTES {
         IntakeError::TooLarge(file.path.clone())
     } else if before >= TREE_FILES {
@@ -254,7 +259,7 @@ impl Listing {
     }
 
     /// All was read: how did it end?
-    fn end(mut self, mirror: &Mirror) -> Result<(), GitError> {
+    fn end(mut self, mirror: &GitMirror) -> Result<(), GitError> {
         let mut said = Vec::new();
         if let Some(stderr) = self.child.stderr.take() {
             let mut stderr = stderr.take(PROGRAM_MESSAGE_BYTES as u64);
@@ -284,7 +289,7 @@ impl Drop for Listing {
 
 impl Objects {
     /// Begins to read these, in this order.
-    fn open(git: &Git, mirror: &Mirror, files: &[Listed]) -> Result<Self, GitError> {
+    fn open(git: &Git, mirror: &GitMirror, files: &[Listed]) -> Result<Self, GitError> {
         let mut command: Command = git.command(Some(mirror.directory())).into_std();
         command
             .args(["cat-file", "--batch", "--buffer"])

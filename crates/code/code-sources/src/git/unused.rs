@@ -1,4 +1,4 @@
-//! Copies of repositories that nobody needs any more: [`Mirrors::forget_unused`].
+//! Copies of repositories that nobody needs any more: [`GitMirrors::forget_unused`].
 //!
 //! Beside each copy stands `<name>.used`: its date is when the copy was used, its text what it is of. The rules
 //! that must hold: a copy goes only long after its last use; it loses its name first, so that nobody finds a
@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::copy::{Mirror, directory_name};
-use super::mirror::Mirrors;
+use super::copy::{GitMirror, directory_name};
+use super::mirror::GitMirrors;
 use crate::defaults::{KEEP_MIRRORS, MIRROR_NOTED};
 use crate::remote_address::without_credentials;
 use code_store::content::{ContentError, failed};
@@ -25,9 +25,9 @@ pub(super) struct LastUse(AtomicU64);
 /// What `st_blocks` counts in.
 const BLOCK_BYTES: u64 = 512;
 
-// === impl Mirror ===
+// === impl GitMirror ===
 
-impl Mirror {
+impl GitMirror {
     /// Notes that it is used, if that was not noted lately. Should it fail, it is only removed earlier.
     pub(super) fn note_use(&self) {
         let now = SystemTime::now();
@@ -46,9 +46,9 @@ impl Mirror {
     }
 }
 
-// === impl Mirrors ===
+// === impl GitMirrors ===
 
-impl Mirrors {
+impl GitMirrors {
     /// Removes copies that nobody used for [`KEEP_MIRRORS`], but for those of these addresses; gives how many
     /// went. What lives of one in memory finds it gone, and makes it anew.
     pub fn forget_unused(&self, needed: &HashSet<String>) -> Result<usize, ContentError> {

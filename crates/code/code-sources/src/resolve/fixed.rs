@@ -1,13 +1,13 @@
-//! An environment's own files, looked up: [`Fixed`].
+//! An environment's own files, looked up: [`FixedControl`].
 
 use crate::git::Commit;
-use crate::source::{Base, Found};
+use crate::source::{Base, FoundEnvironment};
 use crate::svn::Address;
-use code_store::lock::{Control, ControlKind};
+use code_store::lock::{ControlKind, LockedControl};
 
 /// What an environment's own files are, and will be whenever it is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fixed {
+pub enum FixedControl {
     /// A commit.
     Git {
         /// The repository's address.
@@ -22,9 +22,9 @@ pub enum Fixed {
     Plain,
 }
 
-// === impl Fixed ===
+// === impl FixedControl ===
 
-impl Fixed {
+impl FixedControl {
     /// What names it among all that there are.
     pub fn id(&self) -> String {
         match self {
@@ -36,7 +36,7 @@ impl Fixed {
     }
 
     /// What it was in a version; `None`: a lock that somebody damaged.
-    pub fn of(found: &Found, control: &Control) -> Option<Self> {
+    pub fn of(found: &FoundEnvironment, control: &LockedControl) -> Option<Self> {
         match &found.base {
             Base::Commit(commit) => Some(Self::Git {
                 remote: found.source.remote.clone(),
@@ -58,9 +58,9 @@ impl Fixed {
         }
     }
 
-    pub fn control(&self, found: &Found) -> Control {
+    pub fn control(&self, found: &FoundEnvironment) -> LockedControl {
         match self {
-            Self::Git { remote, commit } => Control {
+            Self::Git { remote, commit } => LockedControl {
                 kind: ControlKind::Git,
                 remote: crate::remote_address::without_credentials(remote),
                 branch: match &found.base {
@@ -69,21 +69,21 @@ impl Fixed {
                 },
                 commit: commit.to_string(),
             },
-            Self::Svn { address, revision } => Control {
+            Self::Svn { address, revision } => LockedControl {
                 kind: ControlKind::Svn,
                 remote: address.shown(),
                 branch: found.branch.clone(),
                 commit: revision.to_string(),
             },
-            Self::Tarball { location, sha256 } => Control {
+            Self::Tarball { location, sha256 } => LockedControl {
                 kind: ControlKind::Tarball,
                 remote: crate::remote_address::without_credentials(location),
                 branch: String::new(),
                 commit: sha256.clone(),
             },
-            Self::Plain => Control {
+            Self::Plain => LockedControl {
                 kind: ControlKind::Plain,
-                ..Control::default()
+                ..LockedControl::default()
             },
         }
     }

@@ -1,6 +1,6 @@
 //! What is asked of Subversion: branches, and the numbers of revisions.
 
-use super::{ModuleError, Question, Round};
+use super::{ModuleError, Question, ResolveRound};
 use crate::svn::{self, Address, SvnError};
 
 /// Where Subversion has the newest, by its own custom, and the others; and which environment the newest is.
@@ -8,7 +8,7 @@ const TRUNK: &str = "trunk";
 const BRANCHES: &str = "branches";
 const PRODUCTION: &str = "production";
 
-impl Round {
+impl ResolveRound {
     /// The branches of a source in Subversion, trunk among them, and where each is.
     pub async fn svn_branches(
         &self,

@@ -15,10 +15,10 @@ use std::sync::Arc;
 use environments::EnvironmentName;
 use ruby_regex::SearchError;
 
-pub use defined::{Conflicts, DefinedError, Definition};
+pub use defined::{DefinedError, EnvironmentDefinition, ModuleConflicts};
 pub use filter::FilterError;
 pub use name::{InvalidBranches, NameError};
-pub use strip::Strip;
+pub use strip::BranchStrip;
 
 use crate::git::{Commit, Refs, Wanted};
 use crate::svn::{Address, Login};
@@ -35,7 +35,7 @@ pub struct Source {
     /// What the names of its environments begin with, and an underscore.
     pub prefix: Option<String>,
     /// What is taken off branches' names.
-    pub strip_component: Option<Strip>,
+    pub strip_component: Option<BranchStrip>,
     /// Branches that begin so are no environments.
     pub ignore_branch_prefixes: Vec<String>,
     /// What becomes of names that no environment can have.
@@ -75,7 +75,7 @@ pub enum SourceKind {
 
 /// An environment that a source has.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct FoundEnvironment {
     /// Its name.
     pub environment: EnvironmentName,
     /// Where it comes from.
@@ -85,7 +85,7 @@ pub struct Found {
     /// Where its own files are.
     pub base: Base,
     /// What a list says of it.
-    pub definition: Option<Arc<Definition>>,
+    pub definition: Option<Arc<EnvironmentDefinition>>,
 }
 
 /// Where an environment's own files are: all but those of its modules.
@@ -122,7 +122,7 @@ pub enum Base {
 #[derive(Clone, Debug, Default)]
 pub struct Environments {
     /// By their names.
-    pub found: BTreeMap<EnvironmentName, Found>,
+    pub found: BTreeMap<EnvironmentName, FoundEnvironment>,
     /// What is wrong with other branches.
     pub refused: Vec<NameError>,
 }
@@ -170,9 +170,9 @@ impl Source {
     }
 }
 
-// === impl Found ===
+// === impl FoundEnvironment ===
 
-impl Found {
+impl FoundEnvironment {
     /// The name of its Puppetfile.
     pub fn puppetfile(&self) -> &str {
         let named = self.definition.as_ref();
@@ -213,7 +213,7 @@ impl Environments {
                 continue;
             }
             match name::environment(source, branch) {
-                Ok(environment) => self.insert(Found {
+                Ok(environment) => self.insert(FoundEnvironment {
                     environment,
                     source: Arc::clone(source),
                     branch: branch.to_owned(),
@@ -238,7 +238,7 @@ impl Environments {
                 continue;
             }
             match name::environment(source, &branch) {
-                Ok(environment) => self.insert(Found {
+                Ok(environment) => self.insert(FoundEnvironment {
                     environment,
                     source: Arc::clone(source),
                     branch,
@@ -256,9 +256,9 @@ impl Environments {
     }
 
     /// Adds what a list has. Its names were looked at when it was read.
-    pub fn add_defined(&mut self, source: &Arc<Source>, definitions: Vec<Definition>) {
+    pub fn add_defined(&mut self, source: &Arc<Source>, definitions: Vec<EnvironmentDefinition>) {
         for definition in definitions {
-            self.insert(Found {
+            self.insert(FoundEnvironment {
                 environment: definition.environment.clone(),
                 source: Arc::clone(source),
                 branch: definition.name.clone(),
@@ -269,7 +269,7 @@ impl Environments {
     }
 
     /// The first stays: which of two is meant, nobody can know.
-    fn insert(&mut self, found: Found) {
+    fn insert(&mut self, found: FoundEnvironment) {
         match self.found.get(&found.environment) {
             Some(first) => self.refused.push(NameError::Taken {
                 environment: found.environment.clone(),

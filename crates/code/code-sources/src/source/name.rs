@@ -114,7 +114,7 @@ fn prefixed(source: &Source, name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::Strip;
+    use crate::source::BranchStrip;
 
     fn name(source: &Source, branch: &str) -> Option<String> {
         environment(source, branch)
@@ -135,7 +135,7 @@ mod tests {
         }
         let prefixed = Source {
             prefix: Some("team".to_owned()),
-            strip_component: Strip::parse("env/").ok(),
+            strip_component: BranchStrip::parse("env/").ok(),
             ..plain.clone()
         };
         assert_eq!(name(&prefixed, "env/prod").as_deref(), Some("team_prod"));

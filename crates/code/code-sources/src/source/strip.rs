@@ -1,4 +1,4 @@
-//! `strip_component`: what is taken off branches' names. Main type: [`Strip`].
+//! `strip_component`: what is taken off branches' names. Main type: [`BranchStrip`].
 
 use std::borrow::Cow;
 
@@ -6,16 +6,16 @@ use ruby_regex::{Regex, RegexError, SearchError};
 
 /// What goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Strip {
+pub enum BranchStrip {
     /// What names begin with.
     Begin(String),
     /// Whatever matches, wherever it stands.
     Matches(Regex),
 }
 
-// === impl Strip ===
+// === impl BranchStrip ===
 
-impl Strip {
+impl BranchStrip {
     /// As r10k writes it: between slashes it is a regular expression of Ruby.
     ///
     /// # Errors
@@ -43,20 +43,25 @@ mod tests {
 
     #[test]
     fn between_slashes_it_is_a_regular_expression() {
-        let left =
-            |strip: &str, name: &str| Strip::parse(strip).unwrap().of(name).unwrap().into_owned();
+        let left = |strip: &str, name: &str| {
+            BranchStrip::parse(strip)
+                .unwrap()
+                .of(name)
+                .unwrap()
+                .into_owned()
+        };
         assert_eq!(left("env/", "env/a"), "a");
         assert_eq!(left("env/", "a/env/b"), "a/env/b");
         assert_eq!(left("/^env_/", "env_a_env_b"), "a_env_b");
         assert_eq!(left("/env_/", "env_a_env_b"), "a_b");
         assert_eq!(left(r"/(?<=a)\d+/", "a17b2"), "ab2");
         assert_eq!(left("/", "/a"), "a");
-        assert!(Strip::parse("/(/").is_err());
+        assert!(BranchStrip::parse("/(/").is_err());
     }
 
     #[test]
     fn what_takes_too_long_is_no_name() {
-        let strip = Strip::parse("/(?:(?:a|a?)+)+$/").unwrap();
+        let strip = BranchStrip::parse("/(?:(?:a|a?)+)+$/").unwrap();
         let name = format!("{}b", "a".repeat(200));
         assert!(strip.of(&name).is_err());
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{TakeError, Taking, Trees};
+use super::{TakeError, Taking, TreeFetcher};
 use crate::archive::Taken;
 use crate::manifest_syntax::verify;
 use crate::svn::{self, Address};
@@ -10,7 +10,7 @@ use code_store::content::{ContentError, Manifest, TreeId};
 use code_store::notes::{read_note, write_note};
 use code_store::tree_notes::revision_note_name;
 
-impl Trees {
+impl TreeFetcher {
     pub(super) fn take_revision(
         &self,
         taking: &mut Taking,

@@ -27,12 +27,12 @@ use crate::program::{self, RunError};
 use crate::remote_address::without_credentials;
 use code_store::content::{ContentError, IntakeError, TreePathError};
 use code_store::defaults::{TREE_BYTES, TREE_FILES};
-use code_store::hold::Hold;
+use code_store::hold::DirectoryLock;
 
 /// How `svn` is run. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Svn {
-    hold: Hold,
+    hold: DirectoryLock,
 }
 
 /// Who asks.
@@ -202,7 +202,7 @@ impl Address {
 // === impl Svn ===
 
 impl Svn {
-    pub fn new(hold: Hold) -> Self {
+    pub fn new(hold: DirectoryLock) -> Self {
         Self { hold }
     }
 

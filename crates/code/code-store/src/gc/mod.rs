@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::content::ContentError;
 use crate::defaults::{KEEP_AT_LEAST, KEEP_VERSIONS, KEEP_VERSIONS_FOR};
-use crate::version::{Signature, Versions};
+use crate::version::{VersionSignature, Versions};
 pub use claim::claim;
 pub use claim::is_claimed;
 use needs::Needs;
@@ -28,7 +28,7 @@ use notes::forget;
 
 /// Which versions stay that nobody uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Keep {
+pub struct RetentionSettings {
     /// So many of each environment beside the live one, the last ones that were live; `None`: all.
     pub versions: Option<usize>,
     /// And others for so long after they were live; [`KEEP_AT_LEAST`] is the least.
@@ -37,11 +37,11 @@ pub struct Keep {
 
 /// What stays beside what is live.
 #[derive(Clone, Debug, Default)]
-pub struct Kept {
+pub struct CollectOptions {
     /// Pinned, or in use by plans and jobs.
-    pub used: HashSet<(EnvironmentName, Signature)>,
+    pub used: HashSet<(EnvironmentName, VersionSignature)>,
     /// And what else.
-    pub keep: Keep,
+    pub keep: RetentionSettings,
     /// Contents and notes that were written within this time stay, though no version has them: a deployment
     /// that failed finds them when it is done once more.
     pub spare: Duration,
@@ -55,9 +55,9 @@ pub struct Kept {
 
 /// What went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Collected {
+pub struct CollectedGarbage {
     /// Versions.
-    pub versions: Vec<(EnvironmentName, Signature)>,
+    pub versions: Vec<(EnvironmentName, VersionSignature)>,
     /// Contents that no version had.
     pub objects: usize,
     /// What they took.
@@ -74,9 +74,9 @@ pub struct Collected {
     pub repositories_bytes: Option<u64>,
 }
 
-// === impl Keep ===
+// === impl RetentionSettings ===
 
-impl Default for Keep {
+impl Default for RetentionSettings {
     fn default() -> Self {
         Self {
             versions: Some(KEEP_VERSIONS),
@@ -86,8 +86,11 @@ impl Default for Keep {
 }
 
 /// Removes what nobody needs. In a dry run, contents that only versions that would go have are not counted.
-pub fn collect(versions: &Versions, kept: &Kept) -> Result<Collected, ContentError> {
-    let mut collected = Collected::default();
+pub fn collect(
+    versions: &Versions,
+    kept: &CollectOptions,
+) -> Result<CollectedGarbage, ContentError> {
+    let mut collected = CollectedGarbage::default();
     for (environment, signature) in superfluous(versions, kept)? {
         if kept.cut.is_cancelled() {
             break;
@@ -107,8 +110,8 @@ pub fn collect(versions: &Versions, kept: &Kept) -> Result<Collected, ContentErr
 /// without credentials. `None`: it was cut off.
 pub fn collect_notes(
     versions: &Versions,
-    kept: &Kept,
-    collected: &mut Collected,
+    kept: &CollectOptions,
+    collected: &mut CollectedGarbage,
 ) -> Result<Option<HashSet<String>>, ContentError> {
     let Some(needs) = Needs::of(versions, &kept.cut)? else {
         return Ok(None);
@@ -121,12 +124,12 @@ pub fn collect_notes(
 
 fn superfluous(
     versions: &Versions,
-    kept: &Kept,
-) -> Result<Vec<(EnvironmentName, Signature)>, ContentError> {
+    kept: &CollectOptions,
+) -> Result<Vec<(EnvironmentName, VersionSignature)>, ContentError> {
     let Some(keeps) = kept.keep.versions else {
         return Ok(Vec::new());
     };
-    let mut of: BTreeMap<EnvironmentName, Vec<(SystemTime, Signature)>> = BTreeMap::new();
+    let mut of: BTreeMap<EnvironmentName, Vec<(SystemTime, VersionSignature)>> = BTreeMap::new();
     for (environment, signature) in versions.all()? {
         let used = versions.used(&environment, &signature);
         let used = used.unwrap_or_else(SystemTime::now);

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::content::ContentError;
-use crate::lock::{ControlKind, Origin};
+use crate::lock::{ControlKind, ModuleOrigin};
 use crate::tree_notes::{release_note_name, revision_note_name};
 use crate::version::Versions;
 
@@ -64,23 +64,23 @@ impl Needs {
         Ok(Some(needs))
     }
 
-    fn add(&mut self, module: &str, origin: Origin) {
+    fn add(&mut self, module: &str, origin: ModuleOrigin) {
         match origin {
-            Origin::Git { remote, commit, .. } => {
+            ModuleOrigin::Git { remote, commit, .. } => {
                 self.commits.insert(commit);
                 self.remotes.insert(remote);
             }
-            Origin::Forge {
+            ModuleOrigin::Forge {
                 version, sha256, ..
             } => {
                 self.releases.insert(release_note_name(module, &version));
                 self.archives.insert(sha256);
             }
-            Origin::Tarball { sha256, .. } => drop(self.archives.insert(sha256)),
-            Origin::Svn { remote, revision } => {
+            ModuleOrigin::Tarball { sha256, .. } => drop(self.archives.insert(sha256)),
+            ModuleOrigin::Svn { remote, revision } => {
                 self.revisions.insert(revision_note_name(&remote, revision));
             }
-            Origin::Local => {}
+            ModuleOrigin::Local => {}
         }
     }
 }

@@ -8,7 +8,7 @@ use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::Kept;
+use super::CollectOptions;
 use super::needs::Needs;
 use super::objects::is_spared;
 use crate::content::{ContentError, failed};
@@ -22,7 +22,7 @@ use crate::version::Versions;
 pub(super) fn forget(
     versions: &Versions,
     needs: &Needs,
-    kept: &Kept,
+    kept: &CollectOptions,
 ) -> Result<usize, ContentError> {
     let (store, content) = (versions.directory(), versions.content().root());
     let archives = archives_directory(store);
@@ -64,7 +64,7 @@ pub(super) fn forget(
 }
 
 struct Sweep<'a> {
-    kept: &'a Kept,
+    kept: &'a CollectOptions,
     /// What the notes name that stay.
     trees: HashSet<String>,
     gone: usize,

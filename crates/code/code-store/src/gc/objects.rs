@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use super::{Collected, Kept};
+use super::{CollectOptions, CollectedGarbage};
 use crate::content::{Content, ContentError, failed};
 
 /// What `st_blocks` counts in, whatever the file system's own blocks are.
@@ -16,8 +16,8 @@ pub(super) const BLOCK_BYTES: u64 = 512;
 /// Looks at one directory after the other, and whether it is cut off before each.
 pub(super) fn sweep(
     content: &Content,
-    kept: &Kept,
-    collected: &mut Collected,
+    kept: &CollectOptions,
+    collected: &mut CollectedGarbage,
 ) -> Result<(), ContentError> {
     for number in 0..=u8::MAX {
         let number = kept.first.wrapping_add(number);
@@ -31,7 +31,11 @@ pub(super) fn sweep(
 }
 
 /// A content that no version has has one name only: this one.
-fn sweep_one(directory: &Path, kept: &Kept, collected: &mut Collected) -> Result<(), ContentError> {
+fn sweep_one(
+    directory: &Path,
+    kept: &CollectOptions,
+    collected: &mut CollectedGarbage,
+) -> Result<(), ContentError> {
     for object in fs::read_dir(directory).map_err(failed("read", directory))? {
         let path = object.map_err(failed("read", directory))?.path();
         let metadata = fs::symlink_metadata(&path).map_err(failed("read", &path))?;

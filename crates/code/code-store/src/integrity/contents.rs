@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use tokio_util::sync::CancellationToken;
 
-use super::CheckError;
+use super::StoreCheckError;
 use crate::content::{ANY_EXECUTE, Content, ContentHash, failed, hash_of};
 
 /// Names of contents, `(hash, executable)`, with the size of those whose bytes were right.
@@ -25,7 +25,10 @@ pub(super) struct HashedContents {
 
 impl HashedContents {
     /// Hashes every content.
-    pub(super) fn read(content: &Content, cut: &CancellationToken) -> Result<Self, CheckError> {
+    pub(super) fn read(
+        content: &Content,
+        cut: &CancellationToken,
+    ) -> Result<Self, StoreCheckError> {
         let mut hashed = Self::default();
         for first in 0..=u8::MAX {
             let directory = content.objects_of(first);
@@ -37,7 +40,7 @@ impl HashedContents {
             };
             for entry in entries {
                 if cut.is_cancelled() {
-                    return Err(CheckError::Cut);
+                    return Err(StoreCheckError::Cut);
                 }
                 let path = entry.map_err(failed("read", &directory))?.path();
                 hashed.add(&path);

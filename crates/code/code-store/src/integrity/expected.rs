@@ -6,14 +6,14 @@
 use std::path::PathBuf;
 
 use crate::content::{ContentError, Manifest, TreeId};
-use crate::lock::{ControlKind, LOCK_FILE, Lock, LockedModule, Origin};
+use crate::lock::{ControlKind, LOCK_FILE, LockedModule, ModuleOrigin, VersionLock};
 use crate::notes::read_note;
 use crate::r10k_deploy::R10K_FILE;
 use crate::tree_notes::{
     ArchiveForm, archive_note_name, archives_directory, commits_directories, revision_note_name,
     revisions_directory,
 };
-use crate::version::{GENERATED_FILE, Layout, LayoutError, Part, Versions};
+use crate::version::{GENERATED_FILE, Layout, LayoutError, LayoutPart, Versions};
 
 /// Reason for which the files of a version are not known.
 #[derive(Debug, thiserror::Error)]
@@ -27,7 +27,10 @@ pub(super) enum ExpectedError {
 }
 
 /// The layout of a version, but for files that are written for it.
-pub(super) fn expected_layout(versions: &Versions, lock: &Lock) -> Result<Layout, ExpectedError> {
+pub(super) fn expected_layout(
+    versions: &Versions,
+    lock: &VersionLock,
+) -> Result<Layout, ExpectedError> {
     let directory = versions.directory();
     let copies = commits_directories(directory)?;
     let of_commit = |commit: &str| notes_of_commit(&copies, commit);
@@ -56,11 +59,11 @@ pub(super) fn expected_layout(versions: &Versions, lock: &Lock) -> Result<Layout
     let mut modules: Vec<(&LockedModule, Manifest)> = Vec::new();
     for module in &lock.modules {
         let notes = match &module.origin {
-            Origin::Local => continue,
-            Origin::Git { commit, .. } => of_commit(commit),
-            Origin::Forge { sha256, .. } => of_archive(sha256, ArchiveForm::Release),
-            Origin::Tarball { sha256, .. } => of_archive(sha256, ArchiveForm::Any),
-            Origin::Svn { remote, revision } => of_revision(remote, &revision.to_string()),
+            ModuleOrigin::Local => continue,
+            ModuleOrigin::Git { commit, .. } => of_commit(commit),
+            ModuleOrigin::Forge { sha256, .. } => of_archive(sha256, ArchiveForm::Release),
+            ModuleOrigin::Tarball { sha256, .. } => of_archive(sha256, ArchiveForm::Any),
+            ModuleOrigin::Svn { remote, revision } => of_revision(remote, &revision.to_string()),
         };
         modules.push((module, tree(versions, &notes, &module.name)?));
     }
@@ -89,7 +92,7 @@ fn layout_of(
 ) -> Result<Layout, LayoutError> {
     let parts: Vec<_> = modules
         .iter()
-        .map(|(module, manifest)| Part {
+        .map(|(module, manifest)| LayoutPart {
             directory: module.directory.clone(),
             manifest,
             exclude_spec: module.exclude_spec,

@@ -19,8 +19,8 @@ use tokio_util::sync::CancellationToken;
 use crate::content::{ContentError, Manifest, failed};
 use crate::defaults::NAMED_DAMAGED_FILES;
 
-use crate::lock::{LOCK_FILE, Lock, STAGED, staged_lock};
-use crate::version::{IsContentRight, Signature, Versions, read_manifest};
+use crate::lock::{LOCK_FILE, STAGED, VersionLock, staged_lock};
+use crate::version::{IsContentRight, VersionSignature, Versions, read_manifest};
 use contents::HashedContents;
 use expected::expected_layout;
 pub use verification::{StoreVerification, VersionRepair};
@@ -44,16 +44,16 @@ pub struct VersionCheck {
     /// Environment that the version belongs to.
     pub environment: EnvironmentName,
     /// Signature of the version.
-    pub signature: Signature,
+    pub signature: VersionSignature,
     /// True if the version is live.
     pub is_live: bool,
     /// Outcome of the comparison.
-    pub integrity: Integrity,
+    pub integrity: VersionIntegrity,
 }
 
 /// Outcome of the comparison of one version.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Integrity {
+pub enum VersionIntegrity {
     /// Every file and link is as it was built.
     Whole,
     /// These files and links are missing or different, by path.
@@ -64,7 +64,7 @@ pub enum Integrity {
 
 /// Reason for which the store cannot be compared.
 #[derive(Debug, thiserror::Error)]
-pub enum CheckError {
+pub enum StoreCheckError {
     /// A directory of the store cannot be read.
     #[error(transparent)]
     Content(#[from] ContentError),
@@ -77,22 +77,25 @@ pub enum CheckError {
 
 impl StoreCheck {
     /// Versions that are damaged, or could not be compared.
-    pub fn not_whole(&self) -> Vec<(EnvironmentName, Signature)> {
+    pub fn not_whole(&self) -> Vec<(EnvironmentName, VersionSignature)> {
         let versions = self.versions.iter();
         versions
-            .filter(|it| it.integrity != Integrity::Whole)
+            .filter(|it| it.integrity != VersionIntegrity::Whole)
             .map(|it| (it.environment.clone(), it.signature.clone()))
             .collect()
     }
 }
 
 /// Compares the whole store. Blocks while it reads every content once.
-pub fn check_store(versions: &Versions, cut: &CancellationToken) -> Result<StoreCheck, CheckError> {
+pub fn check_store(
+    versions: &Versions,
+    cut: &CancellationToken,
+) -> Result<StoreCheck, StoreCheckError> {
     let hashed = HashedContents::read(versions.content(), cut)?;
     let mut checked = Vec::new();
     for (environment, signature) in versions.all()? {
         if cut.is_cancelled() {
-            return Err(CheckError::Cut);
+            return Err(StoreCheckError::Cut);
         }
         let is_right = |sha256, executable, size_bytes| {
             hashed.is_right(versions.content(), (sha256, executable), size_bytes)
@@ -120,8 +123,8 @@ pub fn check_store(versions: &Versions, cut: &CancellationToken) -> Result<Store
 pub fn check_version(
     versions: &Versions,
     environment: &EnvironmentName,
-    signature: &Signature,
-) -> Integrity {
+    signature: &VersionSignature,
+) -> VersionIntegrity {
     let content = versions.content();
     let is_right = |sha256, executable, size_bytes| content.has(sha256, executable, size_bytes);
     compare(versions, environment, signature, &is_right)
@@ -132,7 +135,7 @@ pub fn check_version(
 pub fn differences(
     versions: &Versions,
     environment: &EnvironmentName,
-    signature: &Signature,
+    signature: &VersionSignature,
     manifest: &Manifest,
 ) -> Vec<String> {
     let lock = versions.lock(environment, signature);
@@ -171,43 +174,43 @@ pub fn discard(contents: &[PathBuf]) -> Result<(), ContentError> {
 fn compare(
     versions: &Versions,
     environment: &EnvironmentName,
-    signature: &Signature,
+    signature: &VersionSignature,
     is_right: IsContentRight<'_>,
-) -> Integrity {
+) -> VersionIntegrity {
     let lock = versions.lock(environment, signature);
     let Some(lock) = lock.filter(|lock| lock.signature() == *signature) else {
-        return Integrity::Damaged(vec![LOCK_FILE.to_owned()]);
+        return VersionIntegrity::Damaged(vec![LOCK_FILE.to_owned()]);
     };
     if lock.control.remote == STAGED {
         return compare_staged(&versions.path(environment, signature), &lock);
     }
     let layout = match expected_layout(versions, &lock) {
         Ok(layout) => layout,
-        Err(why) => return Integrity::Unknown(why.to_string()),
+        Err(why) => return VersionIntegrity::Unknown(why.to_string()),
     };
     let damaged = versions.damaged(environment, signature, &layout, is_right);
     match damaged.is_empty() {
-        true => Integrity::Whole,
-        false => Integrity::Damaged(damaged),
+        true => VersionIntegrity::Whole,
+        false => VersionIntegrity::Damaged(damaged),
     }
 }
 
 /// A published version is named by the hash of its files, which are compared as a whole.
-fn compare_staged(root: &Path, lock: &Lock) -> Integrity {
+fn compare_staged(root: &Path, lock: &VersionLock) -> VersionIntegrity {
     let manifest = match read_manifest(root, &|_, _, _| Ok(())) {
         Ok(manifest) => manifest,
-        Err(error) => return Integrity::Unknown(error_causes::chain(&error)),
+        Err(error) => return VersionIntegrity::Unknown(error_causes::chain(&error)),
     };
     match is_as_published(&manifest, lock) {
-        true => Integrity::Whole,
-        false => Integrity::Damaged(vec![PUBLISHED_FILES.to_owned()]),
+        true => VersionIntegrity::Whole,
+        false => VersionIntegrity::Damaged(vec![PUBLISHED_FILES.to_owned()]),
     }
 }
 
 /// Stands for the files of a published version, of which only a common hash is known.
 const PUBLISHED_FILES: &str = "(files that were published)";
 
-fn is_as_published(manifest: &Manifest, lock: &Lock) -> bool {
+fn is_as_published(manifest: &Manifest, lock: &VersionLock) -> bool {
     let mut published = Manifest::default();
     let entries = manifest.entries();
     for (path, entry) in entries.filter(|(path, _)| path.as_bytes() != LOCK_FILE.as_bytes()) {

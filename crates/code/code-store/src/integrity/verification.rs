@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use api_types::{CodeVerified, CodeVerifiedVersion};
 use environments::EnvironmentName;
 
-use super::{Integrity, StoreCheck, VersionCheck};
+use super::{StoreCheck, VersionCheck, VersionIntegrity};
 use crate::defaults::SHOWN_DAMAGED_FILES;
-use crate::version::Signature;
+use crate::version::VersionSignature;
 
 /// Comparison of the store, and the repairs that were asked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct StoreVerification {
     /// The store as it was found.
     pub check: StoreCheck,
     /// Repairs of versions that were not known to be whole; empty if none were asked for.
-    pub repairs: HashMap<(EnvironmentName, Signature), VersionRepair>,
+    pub repairs: HashMap<(EnvironmentName, VersionSignature), VersionRepair>,
 }
 
 /// Repair of one version.
@@ -48,9 +48,9 @@ impl StoreVerification {
         let repair = self.repairs.get(&name);
         let is_repaired = repair.is_some_and(|repair| repair.error.is_none());
         let (found, damaged, why): (_, &[String], _) = match &version.integrity {
-            Integrity::Whole => ("whole", &[], None),
-            Integrity::Damaged(paths) => ("damaged", paths, None),
-            Integrity::Unknown(why) => ("unknown", &[], Some(why.clone())),
+            VersionIntegrity::Whole => ("whole", &[], None),
+            VersionIntegrity::Damaged(paths) => ("damaged", paths, None),
+            VersionIntegrity::Unknown(why) => ("unknown", &[], Some(why.clone())),
         };
         let state = match is_repaired {
             true if damaged.is_empty() => "whole",

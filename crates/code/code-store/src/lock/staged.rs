@@ -1,6 +1,6 @@
 //! The lock of an environment that another tool wrote into the staging directory: [`staged_lock`].
 
-use super::{Control, Lock};
+use super::{LockedControl, VersionLock};
 use crate::content::Manifest;
 use crate::r10k_deploy::R10K_FILE;
 
@@ -9,7 +9,7 @@ pub const STAGED: &str = "the staging directory";
 
 /// The lock of an environment with these files. The time in r10k's own note does not count: the same code is the same
 /// version.
-pub fn staged_lock(environment: &str, manifest: &Manifest) -> Lock {
+pub fn staged_lock(environment: &str, manifest: &Manifest) -> VersionLock {
     let mut counted = Manifest::default();
     for (path, entry) in manifest.entries() {
         if path.as_bytes() != R10K_FILE.as_bytes() {
@@ -19,13 +19,13 @@ pub fn staged_lock(environment: &str, manifest: &Manifest) -> Lock {
     }
     let mut commit = counted.encode().0.to_string();
     commit.truncate(40);
-    Lock {
+    VersionLock {
         environment: environment.to_owned(),
-        control: Control {
+        control: LockedControl {
             remote: STAGED.to_owned(),
             branch: environment.to_owned(),
             commit,
-            ..Control::default()
+            ..LockedControl::default()
         },
         modules: Vec::new(),
         generated_types: false,

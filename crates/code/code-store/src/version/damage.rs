@@ -13,7 +13,7 @@ use environments::EnvironmentName;
 use rustix::fs::{CWD, RenameFlags};
 
 use super::generated::damaged_types;
-use super::{Layout, Signature, VersionError, Versions, sync_directory};
+use super::{Layout, VersionError, VersionSignature, Versions, sync_directory};
 use crate::content::{ANY_EXECUTE, ContentHash, Entry, failed, hash_of, make_directory, sync};
 use crate::lock::LOCK_FILE;
 
@@ -29,7 +29,7 @@ impl Versions {
     pub fn damaged(
         &self,
         environment: &EnvironmentName,
-        signature: &Signature,
+        signature: &VersionSignature,
         layout: &Layout,
         is_right: IsContentRight<'_>,
     ) -> Vec<String> {
@@ -91,7 +91,7 @@ impl Versions {
     pub fn heal_damaged<E: From<VersionError>>(
         &self,
         environment: &EnvironmentName,
-        signature: &Signature,
+        signature: &VersionSignature,
         layout: &Layout,
         more: impl FnOnce(&Path) -> Result<(), E>,
     ) -> Result<Vec<String>, E> {
@@ -115,7 +115,7 @@ impl Versions {
     pub(crate) fn heal<E: From<VersionError>>(
         &self,
         environment: &EnvironmentName,
-        signature: &Signature,
+        signature: &VersionSignature,
         layout: &Layout,
         more: impl FnOnce(&Path) -> Result<(), E>,
     ) -> Result<(), E> {

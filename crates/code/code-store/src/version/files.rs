@@ -14,7 +14,7 @@ use crate::content::{
 
 /// Reason for which the files of a directory are no manifest.
 #[derive(Debug, thiserror::Error)]
-pub enum ReadError {
+pub enum ReadManifestError {
     /// The disk.
     #[error(transparent)]
     Content(#[from] ContentError),
@@ -33,7 +33,7 @@ pub enum ReadError {
 pub type FileRead<'a> = &'a dyn Fn(&Path, ContentHash, bool) -> Result<(), ContentError>;
 
 /// The files and links below a directory, each hashed; `is_read` is called with each file. Blocks.
-pub fn read_manifest(root: &Path, is_read: FileRead<'_>) -> Result<Manifest, ReadError> {
+pub fn read_manifest(root: &Path, is_read: FileRead<'_>) -> Result<Manifest, ReadManifestError> {
     let mut manifest = Manifest::default();
     add_directory(root, root, &mut manifest, is_read)?;
     manifest.check()?;
@@ -45,7 +45,7 @@ fn add_directory(
     directory: &Path,
     manifest: &mut Manifest,
     is_read: FileRead<'_>,
-) -> Result<(), ReadError> {
+) -> Result<(), ReadManifestError> {
     for entry in fs::read_dir(directory).map_err(failed("read", directory))? {
         let path = entry.map_err(failed("read", directory))?.path();
         let metadata = fs::symlink_metadata(&path).map_err(failed("read", &path))?;
@@ -70,7 +70,7 @@ fn add_directory(
                 executable,
             }
         } else {
-            return Err(ReadError::Special(path));
+            return Err(ReadManifestError::Special(path));
         };
         manifest.add(name, entry)?;
     }

@@ -19,7 +19,7 @@ pub struct Layout {
 
 /// A tree that goes into a directory.
 #[derive(Debug)]
-pub struct Part<'m> {
+pub struct LayoutPart<'m> {
     /// Where.
     pub directory: String,
     /// What.
@@ -43,7 +43,7 @@ pub enum LayoutError {
 
 impl Layout {
     /// The control repository's files, and modules in their directories.
-    pub fn new(control: &Manifest, parts: &[Part<'_>]) -> Result<Self, LayoutError> {
+    pub fn new(control: &Manifest, parts: &[LayoutPart<'_>]) -> Result<Self, LayoutError> {
         let mut layout = Self::default();
         let taken: Vec<&str> = parts.iter().map(|part| part.directory.as_str()).collect();
         for (path, entry) in control.entries() {
@@ -62,7 +62,7 @@ impl Layout {
         Ok(layout)
     }
 
-    fn add(&mut self, part: &Part<'_>) -> Result<(), LayoutError> {
+    fn add(&mut self, part: &LayoutPart<'_>) -> Result<(), LayoutError> {
         for (path, entry) in part.manifest.entries() {
             if part.exclude_spec && path.is_below(b"spec") {
                 continue;

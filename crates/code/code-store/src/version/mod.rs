@@ -29,13 +29,13 @@ use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use damage::IsContentRight;
-pub use files::{FileRead, ReadError, hash_file, read_manifest};
+pub use files::{FileRead, ReadManifestError, hash_file, read_manifest};
 pub use generated::{GENERATED_FILE, write_list};
-pub use layout::{Layout, LayoutError, Part};
-pub use signature::{Signature, SignatureError};
+pub use layout::{Layout, LayoutError, LayoutPart};
+pub use signature::{SignatureError, VersionSignature};
 
 use crate::content::{Content, ContentError, Entry, failed, make_directory, sync};
-use crate::lock::{LOCK_FILE, Lock};
+use crate::lock::{LOCK_FILE, VersionLock};
 
 /// All versions. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -47,9 +47,9 @@ pub struct Versions {
 
 /// What a switch did.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Switched {
+pub struct VersionSwitch {
     /// What was live before.
-    pub before: Option<Signature>,
+    pub before: Option<VersionSignature>,
     /// Where a directory went that stood in the link's place, and was no version of ours.
     pub moved_aside: Option<PathBuf>,
 }
@@ -72,7 +72,7 @@ pub enum VersionError {
         /// Of what.
         environment: EnvironmentName,
         /// Which.
-        signature: Signature,
+        signature: VersionSignature,
     },
 }
 
@@ -120,17 +120,17 @@ impl Versions {
     }
 
     /// Where a version is, or would be.
-    pub fn path(&self, environment: &EnvironmentName, signature: &Signature) -> PathBuf {
+    pub fn path(&self, environment: &EnvironmentName, signature: &VersionSignature) -> PathBuf {
         self.versions.join(format!("{environment}_{signature}"))
     }
 
     /// Whether a version is here.
-    pub fn has(&self, environment: &EnvironmentName, signature: &Signature) -> bool {
+    pub fn has(&self, environment: &EnvironmentName, signature: &VersionSignature) -> bool {
         self.path(environment, signature).is_dir()
     }
 
     /// The live version; `None`: the environment is not there, or is none of ours.
-    pub fn live(&self, environment: &EnvironmentName) -> Option<Signature> {
+    pub fn live(&self, environment: &EnvironmentName) -> Option<VersionSignature> {
         let target = fs::read_link(self.link(environment)).ok()?;
         if target.parent()? != &*self.versions {
             return None;
@@ -149,7 +149,7 @@ impl Versions {
     pub fn build(
         &self,
         environment: &EnvironmentName,
-        signature: &Signature,
+        signature: &VersionSignature,
         layout: &Layout,
     ) -> Result<PathBuf, VersionError> {
         self.build_with(environment, signature, layout, |_| Ok(()))
@@ -159,7 +159,7 @@ impl Versions {
     pub fn build_with<E: From<VersionError>>(
         &self,
         environment: &EnvironmentName,
-        signature: &Signature,
+        signature: &VersionSignature,
         layout: &Layout,
         more: impl FnOnce(&Path) -> Result<(), E>,
     ) -> Result<PathBuf, E> {
@@ -210,7 +210,7 @@ impl Versions {
     pub fn copy(
         &self,
         from: &EnvironmentName,
-        signature: &Signature,
+        signature: &VersionSignature,
         to: &EnvironmentName,
     ) -> Result<(), VersionError> {
         let (source, path) = (self.path(from, signature), self.path(to, signature));
@@ -227,7 +227,11 @@ impl Versions {
     }
 
     /// When a version was built, or was live for the last time.
-    pub fn used(&self, environment: &EnvironmentName, signature: &Signature) -> Option<SystemTime> {
+    pub fn used(
+        &self,
+        environment: &EnvironmentName,
+        signature: &VersionSignature,
+    ) -> Option<SystemTime> {
         let metadata = fs::metadata(self.path(environment, signature)).ok()?;
         metadata.modified().ok()
     }
@@ -277,8 +281,8 @@ impl Versions {
     pub fn switch(
         &self,
         environment: &EnvironmentName,
-        signature: &Signature,
-    ) -> Result<Switched, VersionError> {
+        signature: &VersionSignature,
+    ) -> Result<VersionSwitch, VersionError> {
         let target = self.path(environment, signature);
         if !target.is_dir() {
             return Err(VersionError::Unknown {
@@ -300,7 +304,7 @@ impl Versions {
             }
         };
         sync_directory(&self.environments)?;
-        Ok(Switched {
+        Ok(VersionSwitch {
             before,
             moved_aside,
         })
@@ -318,7 +322,7 @@ impl Versions {
     }
 
     /// Keeps that a version was live until now. Without it, it is only removed earlier.
-    fn note_use(&self, environment: &EnvironmentName, signature: &Signature) {
+    fn note_use(&self, environment: &EnvironmentName, signature: &VersionSignature) {
         let path = self.path(environment, signature);
         let noted = File::open(&path).and_then(|file| file.set_modified(SystemTime::now()));
         if let Err(error) = noted {
@@ -376,7 +380,7 @@ impl Versions {
     }
 
     /// The environments that have a live version of ours, with it.
-    pub fn environments(&self) -> Result<Vec<(EnvironmentName, Signature)>, ContentError> {
+    pub fn environments(&self) -> Result<Vec<(EnvironmentName, VersionSignature)>, ContentError> {
         let names = names(&self.environments)?;
         let names = names.iter().filter_map(|name| name.parse().ok());
         let live = |name: EnvironmentName| Some((self.live(&name)?, name));
@@ -389,7 +393,7 @@ impl Versions {
     }
 
     /// All versions that are here.
-    pub fn all(&self) -> Result<Vec<(EnvironmentName, Signature)>, ContentError> {
+    pub fn all(&self) -> Result<Vec<(EnvironmentName, VersionSignature)>, ContentError> {
         let names = names(&self.versions)?;
         let mut found: Vec<_> = names.iter().filter_map(|name| version_name(name)).collect();
         found.sort();
@@ -397,7 +401,11 @@ impl Versions {
     }
 
     /// What a version is made of; `None`: there is no such version, or somebody damaged it.
-    pub fn lock(&self, environment: &EnvironmentName, signature: &Signature) -> Option<Lock> {
+    pub fn lock(
+        &self,
+        environment: &EnvironmentName,
+        signature: &VersionSignature,
+    ) -> Option<VersionLock> {
         let text = fs::read(self.path(environment, signature).join(LOCK_FILE)).ok()?;
         serde_json::from_slice(&text).ok()
     }
@@ -431,7 +439,7 @@ fn link_tree(from: &Path, to: &Path) -> Result<(), ContentError> {
     Ok(())
 }
 
-fn version_name(name: &str) -> Option<(EnvironmentName, Signature)> {
+fn version_name(name: &str) -> Option<(EnvironmentName, VersionSignature)> {
     let (environment, signature) = name.rsplit_once('_')?;
     Some((environment.parse().ok()?, signature.parse().ok()?))
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 use environments::EnvironmentName;
 use tokio_util::sync::CancellationToken;
 
-use super::{Signature, Versions, names};
+use super::{VersionSignature, Versions, names};
 use crate::content::{ContentError, failed};
 
 /// How the names begin that versions get then.
@@ -23,7 +23,7 @@ impl Versions {
     pub fn retire(
         &self,
         environment: &EnvironmentName,
-        signature: &Signature,
+        signature: &VersionSignature,
     ) -> Result<bool, ContentError> {
         if self.live(environment).as_ref() == Some(signature) {
             return Ok(false);

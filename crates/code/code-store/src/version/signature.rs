@@ -1,4 +1,4 @@
-//! [`Signature`]: what names a version of an environment.
+//! [`VersionSignature`]: what names a version of an environment.
 //!
 //! The rule that must hold: it can be a part of a directory's name and of a code id.
 
@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 /// 40 lower-case hexadecimal digits.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Signature(Box<str>);
+pub struct VersionSignature(Box<str>);
 
 /// A text that is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,7 +16,7 @@ pub struct SignatureError;
 
 const DIGITS: usize = 40;
 
-impl Signature {
+impl VersionSignature {
     /// Of what a version was made of.
     pub fn of(text: &[u8]) -> Self {
         let mut digits = crate::content::ContentHash::of(text).to_string();
@@ -30,7 +30,7 @@ impl Signature {
     }
 }
 
-impl FromStr for Signature {
+impl FromStr for VersionSignature {
     type Err = SignatureError;
 
     fn from_str(text: &str) -> Result<Self, SignatureError> {
@@ -42,13 +42,13 @@ impl FromStr for Signature {
     }
 }
 
-impl fmt::Display for Signature {
+impl fmt::Display for VersionSignature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
     }
 }
 
-impl fmt::Debug for Signature {
+impl fmt::Debug for VersionSignature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Signature({})", self.0)
     }

@@ -8,7 +8,7 @@ fn environment() -> EnvironmentName {
     "production".parse().unwrap()
 }
 
-fn signature(digit: char) -> Signature {
+fn signature(digit: char) -> VersionSignature {
     digit.to_string().repeat(40).parse().unwrap()
 }
 
@@ -27,8 +27,8 @@ fn names(late: &[Late]) -> Vec<(&str, bool)> {
     named.collect()
 }
 
-fn announce(board: &mut Board, digit: char) -> Announced {
-    let announced = Announced {
+fn announce(board: &mut Board, digit: char) -> AnnouncedSwitch {
+    let announced = AnnouncedSwitch {
         generation: board.next_generation(),
         signature: Some(signature(digit)),
     };
@@ -116,7 +116,7 @@ fn what_was_taken_away_is_gone_when_nobody_has_it() {
     announce(&mut board, 'a');
     board.check_in("has", had(1, Some('a'), None), 0).unwrap();
     board.check_in("new", Report::new(), 0).unwrap();
-    let announced = Announced {
+    let announced = AnnouncedSwitch {
         generation: board.next_generation(),
         signature: None,
     };

@@ -11,19 +11,19 @@ use environments::EnvironmentName;
 
 use super::following::Followed;
 use super::kept::Live;
-use crate::board::Announced;
-use code_store::version::Signature;
+use crate::board::AnnouncedSwitch;
+use code_store::version::VersionSignature;
 
 /// What a follower has, and what it was told.
 #[derive(Debug, Default)]
 pub(super) struct Core {
     had: BTreeMap<EnvironmentName, Had>,
-    announced: BTreeMap<EnvironmentName, Announced>,
-    offered: BTreeMap<EnvironmentName, Signature>,
+    announced: BTreeMap<EnvironmentName, AnnouncedSwitch>,
+    offered: BTreeMap<EnvironmentName, VersionSignature>,
     /// Versions on their way here.
-    coming: HashSet<(EnvironmentName, Signature)>,
+    coming: HashSet<(EnvironmentName, VersionSignature)>,
     /// Versions that were live at the start and were not compared with the server's list of files since then.
-    inherited: HashSet<(EnvironmentName, Signature)>,
+    inherited: HashSet<(EnvironmentName, VersionSignature)>,
     cursor: Option<String>,
 }
 
@@ -31,15 +31,15 @@ pub(super) struct Core {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Had {
     generation: i64,
-    live: Option<Signature>,
-    staged: Option<Signature>,
+    live: Option<VersionSignature>,
+    staged: Option<VersionSignature>,
     failed: Option<Failed>,
 }
 
 /// A version that it could not get.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Failed {
-    signature: Signature,
+    signature: VersionSignature,
     why: String,
     /// Whether it waits before it tries again.
     is_fresh: bool,
@@ -49,9 +49,9 @@ struct Failed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// Get a version.
-    Stage(EnvironmentName, Signature),
+    Stage(EnvironmentName, VersionSignature),
     /// Make it live.
-    Switch(EnvironmentName, Signature, i64),
+    Switch(EnvironmentName, VersionSignature, i64),
     /// Take the environment away.
     Remove(EnvironmentName, i64),
 }
@@ -60,7 +60,7 @@ pub(super) enum Step {
 
 impl Core {
     /// A follower that had this when it ended.
-    pub(super) fn new(had: Vec<(EnvironmentName, Signature, i64)>) -> Self {
+    pub(super) fn new(had: Vec<(EnvironmentName, VersionSignature, i64)>) -> Self {
         let inherited = had.iter().map(|(of, live, _)| (of.clone(), live.clone()));
         let inherited = inherited.collect();
         let had = had.into_iter().map(|(environment, signature, generation)| {
@@ -81,7 +81,7 @@ impl Core {
     /// What the storage says. Names that make no sense are left out.
     pub(super) fn told(&mut self, told: CheckedIn) {
         let announced = told.environments.into_iter().filter_map(|(name, it)| {
-            let announced = Announced {
+            let announced = AnnouncedSwitch {
                 generation: it.generation,
                 signature: it.commit.map(|it| it.parse()).transpose().ok()?,
             };
@@ -151,7 +151,7 @@ impl Core {
         steps
     }
 
-    fn may_try(&self, (environment, signature): &(EnvironmentName, Signature)) -> bool {
+    fn may_try(&self, (environment, signature): &(EnvironmentName, VersionSignature)) -> bool {
         let had = self.had.get(environment);
         let failed = had.and_then(|had| had.failed.as_ref());
         failed.is_none_or(|failed| failed.signature != *signature || !failed.is_fresh)
@@ -162,7 +162,7 @@ impl Core {
     }
 
     /// A version is here as a whole.
-    pub(super) fn staged(&mut self, environment: &EnvironmentName, signature: &Signature) {
+    pub(super) fn staged(&mut self, environment: &EnvironmentName, signature: &VersionSignature) {
         let version = (environment.clone(), signature.clone());
         self.coming.remove(&version);
         self.inherited.remove(&version);
@@ -177,7 +177,7 @@ impl Core {
     pub(super) fn failed(
         &mut self,
         environment: &EnvironmentName,
-        signature: &Signature,
+        signature: &VersionSignature,
         why: String,
     ) {
         self.coming
@@ -202,7 +202,7 @@ impl Core {
     pub(super) fn switched(
         &mut self,
         environment: &EnvironmentName,
-        signature: &Signature,
+        signature: &VersionSignature,
         generation: i64,
     ) {
         let had = self.had(environment);
@@ -227,7 +227,9 @@ impl Core {
     }
 
     /// Versions that are not live and may be in a moment.
-    pub(super) fn staged_versions(&self) -> impl Iterator<Item = (&EnvironmentName, &Signature)> {
+    pub(super) fn staged_versions(
+        &self,
+    ) -> impl Iterator<Item = (&EnvironmentName, &VersionSignature)> {
         let staged = self.had.iter();
         staged.filter_map(|(of, had)| Some((of, had.staged.as_ref()?)))
     }
@@ -239,7 +241,7 @@ impl Core {
     }
 
     /// The links as they stand, whoever made them.
-    pub(super) fn found(&mut self, live: &[(EnvironmentName, Signature)]) {
+    pub(super) fn found(&mut self, live: &[(EnvironmentName, VersionSignature)]) {
         for (environment, had) in &mut self.had {
             let found = live.iter().find(|(of, _)| of == environment);
             had.live = found.map(|(_, signature)| signature.clone());

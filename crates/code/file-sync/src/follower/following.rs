@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use super::Follower;
 use crate::commit_of;
-use code_store::version::Signature;
+use code_store::version::VersionSignature;
 
 /// How a follower is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub struct Followed {
     /// The last switch that it made.
     pub generation: i64,
     /// To which version; `None`: it was taken away.
-    pub live: Option<Signature>,
+    pub live: Option<VersionSignature>,
     /// Whether the server says that something else is live.
     pub is_behind: bool,
     /// Why it cannot have that.
@@ -100,7 +100,7 @@ impl Following {
     }
 
     /// What is live here, in one name: that of the server if all is as it is there.
-    pub fn commit(&self) -> Signature {
+    pub fn commit(&self) -> VersionSignature {
         let live = self.environments.iter();
         commit_of(live.filter_map(|(of, it)| Some((of.as_str(), it.live.as_ref()?.as_str()))))
     }

@@ -12,7 +12,7 @@ use std::time::Duration;
 use environments::EnvironmentName;
 use serde::{Deserialize, Serialize};
 
-use code_store::version::Signature;
+use code_store::version::VersionSignature;
 
 /// Its name.
 const FILE: &str = "follower.json";
@@ -67,7 +67,7 @@ impl Kept {
     }
 
     /// The switch that made a version live; 0: nobody knows.
-    pub(super) fn generation(&self, environment: &EnvironmentName, live: &Signature) -> i64 {
+    pub(super) fn generation(&self, environment: &EnvironmentName, live: &VersionSignature) -> i64 {
         let known = self.live.get(environment.as_str());
         let known = known.filter(|known| known.version.as_deref() == Some(live.as_str()));
         known.map_or(0, |known| known.generation)
@@ -97,7 +97,7 @@ mod tests {
         assert_eq!(Kept::read(directory.path()), Kept::default());
         let mut kept = Kept::default();
         kept.heard(1_000, 60);
-        let signature: Signature = "a".repeat(40).parse().unwrap();
+        let signature: VersionSignature = "a".repeat(40).parse().unwrap();
         let live = Live {
             generation: 7,
             version: Some(signature.to_string()),

@@ -38,8 +38,8 @@ use crate::defaults::{
 use code_store::code_cache::{CodeCache, CompilePause};
 use code_store::content::{Content, ContentError};
 use code_store::gc::{self, collect};
-use code_store::hold::Hold;
-use code_store::version::{Signature, Versions};
+use code_store::hold::DirectoryLock;
+use code_store::version::{VersionSignature, Versions};
 use store::now_ms;
 
 /// What a follower is told before it starts.
@@ -83,7 +83,7 @@ pub struct Follower {
     /// Those who watch it.
     watched: watch::Sender<Following>,
     /// Nobody else writes there.
-    _hold: Hold,
+    _hold: DirectoryLock,
 }
 
 // === impl Follower ===
@@ -91,7 +91,7 @@ pub struct Follower {
 impl Follower {
     /// Opens the directories; waits until no other process writes there. Blocks.
     pub fn open(settings: FollowerSettings) -> Result<Self, ContentError> {
-        let hold = Hold::take(&settings.directory, |holder| {
+        let hold = DirectoryLock::take(&settings.directory, |holder| {
             tracing::info!(
                 pid = holder.pid,
                 "another process writes there; waiting for it"
@@ -207,7 +207,7 @@ impl Follower {
         }
     }
 
-    fn begin(&self, waits: &mut Waits, environment: EnvironmentName, signature: Signature) {
+    fn begin(&self, waits: &mut Waits, environment: EnvironmentName, signature: VersionSignature) {
         let (remote, versions) = (self.remote.clone(), self.versions.clone());
         let arriving = self.arriving.clone();
         let places = Arc::clone(&waits.places);
@@ -227,7 +227,7 @@ impl Follower {
         &mut self,
         waits: &mut Waits,
         environment: &EnvironmentName,
-        signature: &Signature,
+        signature: &VersionSignature,
         generation: i64,
     ) {
         let (versions, of, to) = (
@@ -266,7 +266,7 @@ impl Follower {
         &mut self,
         waits: &mut Waits,
         environment: &EnvironmentName,
-        signature: &Signature,
+        signature: &VersionSignature,
         why: String,
     ) {
         tracing::warn!(%environment, version = %signature, why, "cannot have this version");
@@ -393,13 +393,13 @@ impl Follower {
         };
         let staged = self.core.staged_versions();
         used.extend(staged.map(|(of, it)| (of.clone(), it.clone())));
-        let kept = gc::Kept {
+        let kept = gc::CollectOptions {
             used,
-            keep: gc::Keep {
+            keep: gc::RetentionSettings {
                 versions: Some(FOLLOWER_VERSIONS),
                 age: FOLLOWER_KEEP,
             },
-            ..gc::Kept::default()
+            ..gc::CollectOptions::default()
         };
         let versions = self.versions.clone();
         if let Err(why) = blocking(move || collect(&versions, &kept)).await {

@@ -17,7 +17,7 @@ use crate::defaults::{
     FOLLOWER_ANSWER, FOLLOWER_CONNECT_TIMEOUT, FOLLOWER_POLL, FOLLOWER_READ_TIMEOUT, MANIFEST_BYTES,
 };
 use code_store::content::ContentHash;
-use code_store::version::Signature;
+use code_store::version::VersionSignature;
 use error_causes::chain;
 
 /// The server. Cheap to clone.
@@ -157,7 +157,7 @@ impl Remote {
     /// The versions that the server keeps. Names that are none are left out.
     pub(super) async fn versions(
         &self,
-    ) -> Result<HashSet<(EnvironmentName, Signature)>, RemoteError> {
+    ) -> Result<HashSet<(EnvironmentName, VersionSignature)>, RemoteError> {
         let url = self.url("/file-sync/v1/versions");
         let request = self.client().await?.get(url.clone());
         let answer = request.timeout(FOLLOWER_ANSWER).send().await;
@@ -180,7 +180,7 @@ impl Remote {
     pub(super) async fn manifest(
         &self,
         environment: &EnvironmentName,
-        signature: &Signature,
+        signature: &VersionSignature,
     ) -> Result<Vec<u8>, RemoteError> {
         let url = self.url(&format!(
             "/file-sync/v1/manifests/{environment}/{signature}"

@@ -15,7 +15,7 @@ use super::remote::{Remote, RemoteError};
 use crate::defaults::FOLLOWER_FETCHES;
 use code_store::content::{Content, ContentError, ContentHash, Entry, Manifest, ManifestError};
 use code_store::defaults::FILE_BYTES;
-use code_store::version::{Layout, LayoutError, Signature, VersionError, Versions};
+use code_store::version::{Layout, LayoutError, VersionError, VersionSignature, Versions};
 
 /// Why a version cannot be got.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +40,7 @@ pub(super) async fn stage(
     remote: &Remote,
     arriving: &Arriving,
     versions: &Versions,
-    (environment, signature): (&EnvironmentName, &Signature),
+    (environment, signature): (&EnvironmentName, &VersionSignature),
 ) -> Result<(), StageError> {
     let text = remote.manifest(environment, signature).await?;
     let content = versions.content().clone();

@@ -14,11 +14,11 @@ use tokio::time::Instant;
 use super::kept::Kept;
 use super::remote::RemoteError;
 use crate::defaults::{FOLLOWER_BACKOFF, FOLLOWER_BACKOFF_MAX, FOLLOWER_LEASE, FOLLOWER_STAGES};
-use code_store::version::Signature;
+use code_store::version::VersionSignature;
 use store::now_ms;
 
 type Asking = Pin<Box<dyn Future<Output = Result<CheckedIn, RemoteError>> + Send>>;
-pub(super) type Staged = (EnvironmentName, Signature, Result<(), String>);
+pub(super) type Staged = (EnvironmentName, VersionSignature, Result<(), String>);
 
 /// What the task waits for.
 pub(super) struct Waits {

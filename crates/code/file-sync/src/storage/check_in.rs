@@ -13,7 +13,7 @@ use tokio::time::{Instant, timeout_at};
 use super::{CheckInError, FileSync, milliseconds};
 use crate::board::{Board, Had, Report};
 use crate::defaults::{FOLLOWER_ERROR_BYTES, FOLLOWER_NOTED, FOLLOWER_POLL, GENERATION_MAX};
-use code_store::version::Signature;
+use code_store::version::VersionSignature;
 use store::now_ms;
 
 impl FileSync {
@@ -126,7 +126,7 @@ pub(super) fn read(told: &BTreeMap<String, FollowedEnvironment>) -> Result<Repor
             CheckInError::Invalid("environments", format!("of {environment}: {what}"))
         };
         let signature = |text: &Option<String>| {
-            let parsed = text.as_deref().map(str::parse::<Signature>);
+            let parsed = text.as_deref().map(str::parse::<VersionSignature>);
             parsed
                 .transpose()
                 .map_err(|error| invalid(error.to_string()))

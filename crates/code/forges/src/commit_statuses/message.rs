@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::State;
 use super::place::Place;
-use crate::incoming_webhooks::Host;
+use crate::incoming_webhooks::ForgeKind;
 
 /// What is told.
 #[derive(Clone, Copy, Debug)]
@@ -28,12 +28,12 @@ pub(super) struct Status<'a> {
 pub(super) struct Message {
     pub(super) url: Url,
     pub(super) body: Value,
-    pub(super) proof: Proof,
+    pub(super) proof: WebhookProof,
 }
 
 /// How a token is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Proof {
+pub(super) enum WebhookProof {
     Bearer,
     /// `Authorization: token …`.
     Token,
@@ -46,49 +46,54 @@ pub(super) enum Proof {
 // === impl Message ===
 
 impl Message {
-    pub(super) fn of(host: Host, place: &Place, link: Option<&Url>, status: &Status<'_>) -> Self {
+    pub(super) fn of(
+        host: ForgeKind,
+        place: &Place,
+        link: Option<&Url>,
+        status: &Status<'_>,
+    ) -> Self {
         let name = format!("tutti/{}", status.environment);
         let (description, link) = (status.description, link.map(Url::as_str));
         let repository = place.segments();
         let commit = status.commit;
         let (url, body, proof) = match host {
-            Host::GitHub | Host::Gitea => {
+            ForgeKind::GitHub | ForgeKind::Gitea => {
                 let mut path = vec!["repos"];
                 path.extend(repository);
                 path.extend(["statuses", commit]);
                 let body = json!({"state": word(status.state, ["pending", "success", "failure"]),
                     "context": name, "description": description, "target_url": link});
                 let proof = match host {
-                    Host::GitHub => Proof::Bearer,
-                    _ => Proof::Token,
+                    ForgeKind::GitHub => WebhookProof::Bearer,
+                    _ => WebhookProof::Token,
                 };
                 (place.api(&path), body, proof)
             }
-            Host::GitLab => {
+            ForgeKind::GitLab => {
                 let path = ["projects", &place.repository, "statuses", commit];
                 let body = json!({"state": word(status.state, ["running", "success", "failed"]),
                     "name": name, "description": description, "target_url": link});
-                (place.api(&path), body, Proof::Private)
+                (place.api(&path), body, WebhookProof::Private)
             }
-            Host::Bitbucket => {
+            ForgeKind::Bitbucket => {
                 let mut path = vec!["repositories"];
                 path.extend(repository);
                 path.extend(["commit", commit, "statuses", "build"]);
                 (
                     place.api(&path),
                     build(&name, place, link, status),
-                    Proof::Bearer,
+                    WebhookProof::Bearer,
                 )
             }
-            Host::BitbucketServer => {
+            ForgeKind::BitbucketServer => {
                 let path = ["rest", "build-status", "1.0", "commits", commit];
                 (
                     place.api(&path),
                     build(&name, place, link, status),
-                    Proof::Bearer,
+                    WebhookProof::Bearer,
                 )
             }
-            Host::Azure => {
+            ForgeKind::Azure => {
                 let (project, name_there) = place.repository.rsplit_once('/').unwrap_or_default();
                 let mut path: Vec<&str> = project.split('/').collect();
                 path.extend(["_apis", "git", "repositories", name_there]);
@@ -98,7 +103,7 @@ impl Message {
                 let context = json!({"genre": "tutti", "name": status.environment.as_str()});
                 let body = json!({"state": word(status.state, ["pending", "succeeded", "failed"]),
                     "context": context, "description": description, "targetUrl": link});
-                (url, body, Proof::Password)
+                (url, body, WebhookProof::Password)
             }
         };
         Self {
@@ -130,9 +135,9 @@ fn without_nulls(mut body: Value) -> Value {
     body
 }
 
-// === impl Proof ===
+// === impl WebhookProof ===
 
-impl Proof {
+impl WebhookProof {
     /// The request with the token; one that is no header is one that the forge refuses.
     pub(super) fn add(self, request: RequestBuilder, token: &str) -> RequestBuilder {
         let (name, text) = match self {
@@ -156,13 +161,13 @@ impl Proof {
 
 #[cfg(test)]
 mod tests {
-    use super::super::StatusSettings;
+    use super::super::CommitStatusSettings;
     use optional_feature::Feature;
 
     use super::*;
 
-    fn of(host: Host, remote: &str, state: State) -> (String, Value) {
-        let settings = StatusSettings {
+    fn of(host: ForgeKind, remote: &str, state: State) -> (String, Value) {
+        let settings = CommitStatusSettings {
             host,
             token: Feature::started("secret".to_owned().into()),
             api: None,
@@ -184,7 +189,7 @@ mod tests {
     #[test]
     fn each_forge_gets_what_it_wants() {
         let (url, body) = of(
-            Host::GitHub,
+            ForgeKind::GitHub,
             "git@github.com:ops/control.git",
             State::Success,
         );
@@ -196,7 +201,7 @@ mod tests {
             "description": "it is live"});
         assert_eq!(body, expected);
         let (url, body) = of(
-            Host::GitLab,
+            ForgeKind::GitLab,
             "https://git.example.com/group/sub/control.git",
             State::Pending,
         );
@@ -206,7 +211,7 @@ mod tests {
         );
         assert_eq!(body["state"], "running");
         let (url, body) = of(
-            Host::Gitea,
+            ForgeKind::Gitea,
             "https://git.example.com:3000/ops/control",
             State::Failure,
         );
@@ -216,7 +221,7 @@ mod tests {
         );
         assert_eq!(body["state"], "failure");
         let (url, body) = of(
-            Host::Bitbucket,
+            ForgeKind::Bitbucket,
             "git@bitbucket.org:ops/control.git",
             State::Success,
         );
@@ -227,7 +232,7 @@ mod tests {
         assert_eq!(body["state"], "SUCCESSFUL");
         assert_eq!(body["url"], "https://bitbucket.org/ops/control");
         let (url, _) = of(
-            Host::BitbucketServer,
+            ForgeKind::BitbucketServer,
             "https://git.example.com/bb/scm/ops/control.git",
             State::Success,
         );
@@ -236,7 +241,7 @@ mod tests {
             "https://git.example.com/bb/rest/build-status/1.0/commits/1f2e"
         );
         let (url, body) = of(
-            Host::Azure,
+            ForgeKind::Azure,
             "https://anna@dev.azure.com/org/My%20Project/_git/control",
             State::Failure,
         );
@@ -252,17 +257,17 @@ mod tests {
     #[test]
     fn a_token_is_shown_as_the_forge_wants_it() {
         let http = code_sources::http::builder().unwrap().build().unwrap();
-        let header = |proof: Proof, name: &str, token: &str| {
+        let header = |proof: WebhookProof, name: &str, token: &str| {
             let request = proof.add(http.post("https://git.example.com/"), token);
             let request = request.build().unwrap();
             let value = request.headers().get(name)?;
             Some(value.to_str().unwrap().to_owned())
         };
         let of = |proof, name| header(proof, name, "x").unwrap();
-        assert_eq!(of(Proof::Bearer, "authorization"), "Bearer x");
-        assert_eq!(of(Proof::Token, "authorization"), "token x");
-        assert_eq!(of(Proof::Private, "private-token"), "x");
-        assert_eq!(of(Proof::Password, "authorization"), "Basic Ong=");
-        assert_eq!(header(Proof::Bearer, "authorization", "a\nb"), None);
+        assert_eq!(of(WebhookProof::Bearer, "authorization"), "Bearer x");
+        assert_eq!(of(WebhookProof::Token, "authorization"), "token x");
+        assert_eq!(of(WebhookProof::Private, "private-token"), "x");
+        assert_eq!(of(WebhookProof::Password, "authorization"), "Basic Ong=");
+        assert_eq!(header(WebhookProof::Bearer, "authorization", "a\nb"), None);
     }
 }

@@ -1,5 +1,5 @@
 //! Commit statuses: a forge shows at the commit of a control repository how its deployment went. Main type:
-//! [`Statuses`].
+//! [`CommitStatuses`].
 //!
 //! The rules that must hold: of one environment and commit, what was told last is not told again, since forges take
 //! some 1,000 statuses of a commit and no more; and a token goes to the forge's API and nowhere else.
@@ -20,16 +20,16 @@ pub use place::PlaceError;
 
 use self::message::{Message, Status};
 use self::place::Place;
-use crate::incoming_webhooks::Host;
-use code_deployments::sender::{SendError, Sender};
-use code_deployments::service::{MadeOf, Observer, Over};
+use crate::incoming_webhooks::ForgeKind;
+use code_deployments::sender::{NotificationSender, SendError};
+use code_deployments::service::{DeployedCommit, DeploymentObserver, FinishedDeployment};
 use code_sources::remote_address::without_credentials;
 
 /// How a source's forge is told.
 #[derive(Clone, Debug)]
-pub struct StatusSettings {
+pub struct CommitStatusSettings {
     /// Its kind.
-    pub host: Host,
+    pub host: ForgeKind,
     /// May write statuses of the repository; while its file cannot be read, deployments say why nothing was told.
     pub token: Feature<SecretString>,
     /// Where its API is; `None`: where forges of its kind have it, on the host of the source's address.
@@ -42,11 +42,11 @@ pub struct StatusSettings {
 
 /// Tells the forges of sources.
 #[derive(Debug)]
-pub struct Statuses {
-    of: HashMap<String, StatusSettings>,
+pub struct CommitStatuses {
+    of: HashMap<String, CommitStatusSettings>,
     /// What was told last of environments, of which there are as many as are deployed.
     told: Mutex<HashMap<EnvironmentName, (String, State)>>,
-    sender: Sender,
+    sender: NotificationSender,
 }
 
 /// What is told of a commit.
@@ -60,15 +60,15 @@ enum State {
 /// What of an error is told, in bytes: GitHub takes 140 characters, others more.
 const DESCRIPTION_BYTES: usize = 140;
 
-// === impl Statuses ===
+// === impl CommitStatuses ===
 
-impl Statuses {
+impl CommitStatuses {
     /// By the names of the sources, which are there with these addresses.
     ///
     /// # Errors
     /// If there is no such source, or nobody says where its forge is.
     pub fn new(
-        of: HashMap<String, StatusSettings>,
+        of: HashMap<String, CommitStatusSettings>,
         remotes: &HashMap<String, String>,
     ) -> Result<Self, PlaceError> {
         for (source, settings) in &of {
@@ -85,7 +85,7 @@ impl Statuses {
         Ok(Self {
             of,
             told: Mutex::default(),
-            sender: Sender::default(),
+            sender: NotificationSender::default(),
         })
     }
 
@@ -93,7 +93,7 @@ impl Statuses {
     fn due(
         &self,
         environment: &EnvironmentName,
-        made_of: &MadeOf,
+        made_of: &DeployedCommit,
         status: Status<'_>,
     ) -> Option<Result<(Message, &SecretString), String>> {
         let settings = self.of.get(&made_of.source)?;
@@ -114,15 +114,15 @@ impl Statuses {
         }))
     }
 
-    fn note(&self, environment: &EnvironmentName, made_of: &MadeOf, state: State) {
+    fn note(&self, environment: &EnvironmentName, made_of: &DeployedCommit, state: State) {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         told.insert(environment.clone(), (made_of.commit.clone(), state));
     }
 }
 
 #[async_trait]
-impl Observer for Statuses {
-    async fn begun(&self, environment: &EnvironmentName, made_of: &MadeOf) {
+impl DeploymentObserver for CommitStatuses {
+    async fn begun(&self, environment: &EnvironmentName, made_of: &DeployedCommit) {
         let status = Status {
             state: State::Pending,
             environment,
@@ -143,7 +143,7 @@ impl Observer for Statuses {
         }
     }
 
-    async fn over(&self, over: &Over) -> Vec<String> {
+    async fn over(&self, over: &FinishedDeployment) -> Vec<String> {
         let (Some(made_of), false) = (&over.made_of, over.is_dry) else {
             return Vec::new();
         };

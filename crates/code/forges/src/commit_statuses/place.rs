@@ -4,8 +4,8 @@
 
 use reqwest::Url;
 
-use super::StatusSettings;
-use crate::incoming_webhooks::Host;
+use super::CommitStatusSettings;
+use crate::incoming_webhooks::ForgeKind;
 use code_sources::git::Address;
 use code_sources::remote_address::without_credentials;
 
@@ -38,13 +38,13 @@ pub enum PlaceError {
         /// Without credentials.
         remote: String,
         /// The forge.
-        host: Host,
+        host: ForgeKind,
     },
     /// The API is not one that a token may be sent to.
     #[error("the API of {host} must be at an https address (http on this machine), not {api}")]
     Api {
         /// The forge.
-        host: Host,
+        host: ForgeKind,
         /// Where.
         api: String,
     },
@@ -52,7 +52,7 @@ pub enum PlaceError {
     #[error("a repository of {host} has a name like {form}, not {repository:?}")]
     Repository {
         /// The forge.
-        host: Host,
+        host: ForgeKind,
         /// What is meant.
         form: &'static str,
         /// What was named.
@@ -63,7 +63,7 @@ pub enum PlaceError {
 // === impl Place ===
 
 impl Place {
-    pub(super) fn of(settings: &StatusSettings, remote: &str) -> Result<Self, PlaceError> {
+    pub(super) fn of(settings: &CommitStatusSettings, remote: &str) -> Result<Self, PlaceError> {
         let host = settings.host;
         let nowhere = || PlaceError::Address {
             remote: without_credentials(remote),
@@ -114,12 +114,14 @@ impl Place {
 }
 
 /// The repository's name at its forge.
-fn repository(host: Host, address: &Address) -> Option<String> {
+fn repository(host: ForgeKind, address: &Address) -> Option<String> {
     let path = address.path.as_str();
     Some(match host {
-        Host::Azure if address.host == "ssh.dev.azure.com" => path.strip_prefix("v3/")?.to_owned(),
-        Host::Azure => path.replacen("/_git/", "/", 1),
-        Host::BitbucketServer => match path.rsplit_once("scm/") {
+        ForgeKind::Azure if address.host == "ssh.dev.azure.com" => {
+            path.strip_prefix("v3/")?.to_owned()
+        }
+        ForgeKind::Azure => path.replacen("/_git/", "/", 1),
+        ForgeKind::BitbucketServer => match path.rsplit_once("scm/") {
             Some((_, repository)) => repository.to_owned(),
             None => path.to_owned(),
         },
@@ -128,24 +130,24 @@ fn repository(host: Host, address: &Address) -> Option<String> {
 }
 
 /// Where forges of this kind have their API.
-fn api_of(host: Host, address: &Address) -> Option<Url> {
+fn api_of(host: ForgeKind, address: &Address) -> Option<Url> {
     let own = address.host.as_str();
     let at = match address.port {
         Some(port) => format!("{own}:{port}"),
         None => own.to_owned(),
     };
     let api = match host {
-        Host::GitHub if own == "github.com" => "https://api.github.com".to_owned(),
-        Host::GitHub => format!("https://{at}/api/v3"),
-        Host::GitLab => format!("https://{at}/api/v4"),
-        Host::Gitea => format!("https://{at}/api/v1"),
-        Host::Bitbucket => "https://api.bitbucket.org/2.0".to_owned(),
-        Host::BitbucketServer => {
+        ForgeKind::GitHub if own == "github.com" => "https://api.github.com".to_owned(),
+        ForgeKind::GitHub => format!("https://{at}/api/v3"),
+        ForgeKind::GitLab => format!("https://{at}/api/v4"),
+        ForgeKind::Gitea => format!("https://{at}/api/v1"),
+        ForgeKind::Bitbucket => "https://api.bitbucket.org/2.0".to_owned(),
+        ForgeKind::BitbucketServer => {
             let context = address.path.rsplit_once("scm/").map_or("", |(it, _)| it);
             format!("https://{at}/{context}")
         }
-        Host::Azure if own.ends_with("dev.azure.com") => "https://dev.azure.com".to_owned(),
-        Host::Azure => return None,
+        ForgeKind::Azure if own.ends_with("dev.azure.com") => "https://dev.azure.com".to_owned(),
+        ForgeKind::Azure => return None,
     };
     api.parse().ok()
 }
@@ -157,10 +159,10 @@ fn is_safe(api: &Url) -> bool {
     is_open && (api.scheme() == "https" && api.has_host() || api.scheme() == "http" && is_here)
 }
 
-fn check(host: Host, repository: &str) -> Result<(), PlaceError> {
+fn check(host: ForgeKind, repository: &str) -> Result<(), PlaceError> {
     let (form, parts) = match host {
-        Host::GitLab => ("group/project", 2..=usize::MAX),
-        Host::Azure => ("organization/project/repository", 3..=3),
+        ForgeKind::GitLab => ("group/project", 2..=usize::MAX),
+        ForgeKind::Azure => ("organization/project/repository", 3..=3),
         _ => ("owner/name", 2..=2),
     };
     let is_part = |part: &str| !matches!(part, "" | "." | "..");
@@ -181,8 +183,8 @@ mod tests {
 
     use super::*;
 
-    fn settings(host: Host) -> StatusSettings {
-        StatusSettings {
+    fn settings(host: ForgeKind) -> CommitStatusSettings {
+        CommitStatusSettings {
             host,
             token: Feature::started("secret".to_owned().into()),
             api: None,
@@ -191,7 +193,7 @@ mod tests {
         }
     }
 
-    fn of(host: Host, remote: &str) -> Result<(String, String), String> {
+    fn of(host: ForgeKind, remote: &str) -> Result<(String, String), String> {
         let place = Place::of(&settings(host), remote).map_err(|error| error.to_string())?;
         Ok((place.api.to_string(), place.repository))
     }
@@ -209,18 +211,18 @@ mod tests {
             "ssh://git@git.example.com:2222/ops/control.git",
             "https://anna:secret@git.example.com/ops/control.git/",
         ] {
-            assert_eq!(of(Host::GitHub, remote), enterprise, "{remote}");
+            assert_eq!(of(ForgeKind::GitHub, remote), enterprise, "{remote}");
         }
         assert_eq!(
             of(
-                Host::Azure,
+                ForgeKind::Azure,
                 "git@ssh.dev.azure.com:v3/org/My Project/control"
             ),
             is("https://dev.azure.com/", "org/My Project/control")
         );
         assert_eq!(
             of(
-                Host::BitbucketServer,
+                ForgeKind::BitbucketServer,
                 "ssh://git@git.example.com:7999/ops/control.git"
             ),
             is("https://git.example.com/", "ops/control")
@@ -236,9 +238,9 @@ mod tests {
             "https://",
             ":",
         ] {
-            assert!(of(Host::GitHub, remote).is_err(), "{remote}");
+            assert!(of(ForgeKind::GitHub, remote).is_err(), "{remote}");
         }
-        let mut named = settings(Host::GitHub);
+        let mut named = settings(ForgeKind::GitHub);
         named.api = Some("https://git.example.com/api/v3/".parse().unwrap());
         assert!(Place::of(&named, "/srv/git/control").is_err());
         named.repository = Some("ops/control".to_owned());
@@ -252,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_token_goes_nowhere_else() {
-        let mut named = settings(Host::GitHub);
+        let mut named = settings(ForgeKind::GitHub);
         for api in [
             "http://git.example.com/",
             "https://anna:x@git.example.com/",
@@ -267,7 +269,7 @@ mod tests {
             "https://git.example.com/control",
             "https://git.example.com/a/%2e%2e/b/c/d",
         ] {
-            assert!(of(Host::GitHub, remote).is_err(), "{remote}");
+            assert!(of(ForgeKind::GitHub, remote).is_err(), "{remote}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Deliveries that were taken: [`Deliveries`].
+//! Deliveries that were taken: [`WebhookDeliveries`].
 
 use std::collections::{HashSet, VecDeque};
 
@@ -6,12 +6,12 @@ use crate::defaults::DELIVERIES;
 
 /// The last ones, by their names. The rule: it does not grow.
 #[derive(Debug, Default)]
-pub struct Deliveries {
+pub struct WebhookDeliveries {
     order: VecDeque<[u8; 32]>,
     known: HashSet<[u8; 32]>,
 }
 
-impl Deliveries {
+impl WebhookDeliveries {
     /// Notes one; `false`: it was taken before.
     pub fn take(&mut self, name: &str) -> bool {
         let name = digest(name.as_bytes());
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn of_several_all_are_taken_or_none() {
-        let mut deliveries = Deliveries::default();
+        let mut deliveries = WebhookDeliveries::default();
         let names = |names: &[&str]| {
             names
                 .iter()
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn the_last_ones_are_known_and_no_more() {
-        let mut deliveries = Deliveries::default();
+        let mut deliveries = WebhookDeliveries::default();
         assert!(deliveries.take("first"));
         assert!(!deliveries.take("first"));
         assert!((0..DELIVERIES).all(|number| deliveries.take(&number.to_string())));

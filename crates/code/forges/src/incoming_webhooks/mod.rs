@@ -1,4 +1,4 @@
-//! What forges tell of a push: [`Host`], [`Push`]; and whether it is they who tell: [`Proof`].
+//! What forges tell of a push: [`ForgeKind`], [`ForgePush`]; and whether it is they who tell: [`WebhookProof`].
 //!
 //! Without I/O. The rules that must hold: nothing of a message is believed but which branches to look at;
 //! what they are at, and whether they are gone, the repository itself is asked.
@@ -12,14 +12,14 @@ mod repository;
 use std::fmt;
 use std::str::FromStr;
 
-pub use deliveries::Deliveries;
-pub use proof::{Proof, Secret, SecretError};
+pub use deliveries::WebhookDeliveries;
+pub use proof::{SecretError, WebhookProof, WebhookSecret};
 pub use pushed_environments::{environments_at, environments_with};
-pub use repository::Repository;
+pub use repository::PushedRepository;
 
 /// A kind of forge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Host {
+pub enum ForgeKind {
     /// GitHub, and Enterprise.
     GitHub,
     /// GitLab.
@@ -36,7 +36,7 @@ pub enum Host {
 
 /// A branch that was pushed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Push {
+pub struct ForgePush {
     /// Its name.
     pub branch: String,
     /// Whether it is said to be gone.
@@ -55,7 +55,7 @@ pub enum PushError {
     #[error("this is no message of {host}: {what}")]
     Body {
         /// Of whom.
-        host: Host,
+        host: ForgeKind,
         /// What is wrong.
         what: String,
     },
@@ -68,9 +68,9 @@ pub const TYPES: &str =
 /// A header of a message, by its name in small letters.
 pub type Header<'a> = dyn Fn(&str) -> Option<&'a str> + 'a;
 
-// === impl Host ===
+// === impl ForgeKind ===
 
-impl Host {
+impl ForgeKind {
     /// As the type says, or else the headers.
     pub fn of(kind: Option<&str>, header: &Header<'_>) -> Result<Self, PushError> {
         if let Some(kind) = kind {
@@ -95,13 +95,13 @@ impl Host {
     }
 
     /// The branches that a message tells of; none: it tells of something else.
-    pub fn read(self, header: &Header<'_>, body: &[u8]) -> Result<Vec<Push>, PushError> {
+    pub fn read(self, header: &Header<'_>, body: &[u8]) -> Result<Vec<ForgePush>, PushError> {
         payload::read(self, header, body)
     }
 
     /// The repository that a message tells of; `None`: it does not say.
-    pub fn repository(self, body: &[u8]) -> Option<Repository> {
-        Repository::read(self, body)
+    pub fn repository(self, body: &[u8]) -> Option<PushedRepository> {
+        PushedRepository::read(self, body)
     }
 
     /// The header that has a signature of the body; `None`: this forge signs nothing.
@@ -143,7 +143,7 @@ impl Host {
     }
 }
 
-impl FromStr for Host {
+impl FromStr for ForgeKind {
     type Err = PushError;
 
     fn from_str(text: &str) -> Result<Self, PushError> {
@@ -159,7 +159,7 @@ impl FromStr for Host {
     }
 }
 
-impl fmt::Display for Host {
+impl fmt::Display for ForgeKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::GitHub => "GitHub",

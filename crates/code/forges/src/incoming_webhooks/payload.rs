@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use super::{Header, Host, Push, PushError};
+use super::{ForgeKind, ForgePush, Header, PushError};
 use crate::defaults::PUSHED_BRANCHES;
 
 const HEADS: &str = "refs/heads/";
@@ -93,9 +93,13 @@ struct AzureUpdate {
 }
 
 /// The branches that a message tells of, each once; none: it tells of something else.
-pub(super) fn read(host: Host, header: &Header<'_>, body: &[u8]) -> Result<Vec<Push>, PushError> {
+pub(super) fn read(
+    host: ForgeKind,
+    header: &Header<'_>,
+    body: &[u8],
+) -> Result<Vec<ForgePush>, PushError> {
     let mut pushes = match host {
-        Host::GitHub | Host::Gitea | Host::GitLab => {
+        ForgeKind::GitHub | ForgeKind::Gitea | ForgeKind::GitLab => {
             let event = header("x-gitea-event")
                 .or_else(|| header("x-forgejo-event"))
                 .or_else(|| header("x-github-event"))
@@ -106,12 +110,12 @@ pub(super) fn read(host: Host, header: &Header<'_>, body: &[u8]) -> Result<Vec<P
                 false => Vec::new(),
             }
         }
-        Host::Bitbucket => bitbucket(parse(host, body)?),
-        Host::BitbucketServer => match header("x-event-key") {
+        ForgeKind::Bitbucket => bitbucket(parse(host, body)?),
+        ForgeKind::BitbucketServer => match header("x-event-key") {
             Some("diagnostics:ping") => Vec::new(),
             _ => server(parse(host, body)?),
         },
-        Host::Azure => azure(parse(host, body)?),
+        ForgeKind::Azure => azure(parse(host, body)?),
     };
     if pushes.len() > PUSHED_BRANCHES {
         return Err(PushError::Body {
@@ -124,32 +128,32 @@ pub(super) fn read(host: Host, header: &Header<'_>, body: &[u8]) -> Result<Vec<P
     Ok(pushes)
 }
 
-fn parse<'b, T: Deserialize<'b>>(host: Host, body: &'b [u8]) -> Result<T, PushError> {
+fn parse<'b, T: Deserialize<'b>>(host: ForgeKind, body: &'b [u8]) -> Result<T, PushError> {
     decode_errors::json::from_slice(body).map_err(|error| PushError::Body {
         host,
         what: error.to_string(),
     })
 }
 
-fn pushed(host: Host, push: &RefPush) -> Vec<Push> {
+fn pushed(host: ForgeKind, push: &RefPush) -> Vec<ForgePush> {
     let is_gone = push.deleted || push.after.as_deref().is_some_and(is_none);
     // Gitea's `delete` names the branch alone.
     let branch = match push.name.strip_prefix(HEADS) {
         Some(branch) => branch,
-        None if host == Host::Gitea && !push.name.starts_with("refs/") => &push.name,
+        None if host == ForgeKind::Gitea && !push.name.starts_with("refs/") => &push.name,
         None => return Vec::new(),
     };
-    vec![Push {
+    vec![ForgePush {
         branch: branch.to_owned(),
         is_gone,
     }]
 }
 
-fn bitbucket(told: BitbucketPush) -> Vec<Push> {
+fn bitbucket(told: BitbucketPush) -> Vec<ForgePush> {
     let changes = told.push.changes.into_iter().filter_map(|change| {
         let is_gone = change.new.is_none();
         let what = change.new.or(change.old)?;
-        (what.kind == "branch").then_some(Push {
+        (what.kind == "branch").then_some(ForgePush {
             branch: what.name,
             is_gone,
         })
@@ -157,24 +161,24 @@ fn bitbucket(told: BitbucketPush) -> Vec<Push> {
     changes.collect()
 }
 
-fn server(told: ServerPush) -> Vec<Push> {
+fn server(told: ServerPush) -> Vec<ForgePush> {
     let branches = told.changes.into_iter();
     branches
         .filter(|change| !change.what.kind.eq_ignore_ascii_case("tag"))
-        .map(|change| Push {
+        .map(|change| ForgePush {
             branch: change.what.name,
             is_gone: change.kind.eq_ignore_ascii_case("delete"),
         })
         .collect()
 }
 
-fn azure(told: AzurePush) -> Vec<Push> {
+fn azure(told: AzurePush) -> Vec<ForgePush> {
     if !matches!(told.event.as_str(), "" | "git.push") {
         return Vec::new();
     }
     let updates = told.resource.map(|it| it.updates).unwrap_or_default();
     let branches = updates.into_iter().filter_map(|update| {
-        Some(Push {
+        Some(ForgePush {
             branch: update.name.strip_prefix(HEADS)?.to_owned(),
             is_gone: is_none(&update.new),
         })
@@ -187,7 +191,7 @@ mod tests {
     use super::*;
 
     fn read_with(
-        host: Host,
+        host: ForgeKind,
         headers: &[(&str, &'static str)],
         body: &str,
     ) -> Result<Vec<(String, bool)>, PushError> {
@@ -213,58 +217,67 @@ mod tests {
         let github = r#"{"ref": "refs/heads/feature/x", "after": "1f", "commits": []}"#;
         let event = [("x-github-event", "push")];
         assert_eq!(
-            read_with(Host::GitHub, &event, github),
+            read_with(ForgeKind::GitHub, &event, github),
             Ok(one("feature/x", false))
         );
         let gone = format!(r#"{{"ref": "refs/heads/x", "after": "{NONE}", "deleted": true}}"#);
-        assert_eq!(read_with(Host::GitHub, &event, &gone), Ok(one("x", true)));
+        assert_eq!(
+            read_with(ForgeKind::GitHub, &event, &gone),
+            Ok(one("x", true))
+        );
         let gitlab =
             format!(r#"{{"object_kind": "push", "ref": "refs/heads/x", "after": "{NONE}"}}"#);
         let event = [("x-gitlab-event", "Push Hook")];
-        assert_eq!(read_with(Host::GitLab, &event, &gitlab), Ok(one("x", true)));
+        assert_eq!(
+            read_with(ForgeKind::GitLab, &event, &gitlab),
+            Ok(one("x", true))
+        );
         let gitea = r#"{"ref": "x", "ref_type": "branch", "deleted": true}"#;
         let event = [("x-gitea-event", "delete"), ("x-github-event", "delete")];
-        assert_eq!(read_with(Host::Gitea, &event, gitea), Ok(one("x", true)));
+        assert_eq!(
+            read_with(ForgeKind::Gitea, &event, gitea),
+            Ok(one("x", true))
+        );
         let bitbucket = r#"{"push": {"changes": [
             {"new": {"type": "branch", "name": "b"}, "old": null},
             {"new": null, "old": {"type": "branch", "name": "a"}},
             {"new": {"type": "tag", "name": "v1"}, "old": null}]}}"#;
         let expected = Ok(vec![("a".to_owned(), true), ("b".to_owned(), false)]);
-        assert_eq!(read_with(Host::Bitbucket, &[], bitbucket), expected);
+        assert_eq!(read_with(ForgeKind::Bitbucket, &[], bitbucket), expected);
         let server = r#"{"changes": [
             {"ref": {"displayId": "x", "type": "BRANCH"}, "type": "DELETE"},
             {"ref": {"displayId": "v1", "type": "TAG"}, "type": "ADD"}]}"#;
         assert_eq!(
-            read_with(Host::BitbucketServer, &[], server),
+            read_with(ForgeKind::BitbucketServer, &[], server),
             Ok(one("x", true))
         );
         let azure = r#"{"eventType": "git.push", "resource": {"refUpdates": [
             {"name": "refs/heads/x", "newObjectId": "1f"},
             {"name": "refs/tags/v1", "newObjectId": "1f"}]}}"#;
-        assert_eq!(read_with(Host::Azure, &[], azure), Ok(one("x", false)));
+        assert_eq!(read_with(ForgeKind::Azure, &[], azure), Ok(one("x", false)));
     }
 
     #[test]
     fn other_events_are_none_and_nonsense_is_named() {
         let ping = [("x-github-event", "ping")];
         assert_eq!(
-            read_with(Host::GitHub, &ping, r#"{"zen": "…"}"#),
+            read_with(ForgeKind::GitHub, &ping, r#"{"zen": "…"}"#),
             Ok(vec![])
         );
         let tag = r#"{"ref": "refs/tags/v1", "after": "1f"}"#;
-        assert_eq!(read_with(Host::GitHub, &[], tag), Ok(vec![]));
+        assert_eq!(read_with(ForgeKind::GitHub, &[], tag), Ok(vec![]));
         let test = [("x-event-key", "diagnostics:ping")];
         assert_eq!(
-            read_with(Host::BitbucketServer, &test, r#"{"test": true}"#),
+            read_with(ForgeKind::BitbucketServer, &test, r#"{"test": true}"#),
             Ok(vec![])
         );
         let hosts = [
-            Host::GitHub,
-            Host::GitLab,
-            Host::Gitea,
-            Host::Bitbucket,
-            Host::BitbucketServer,
-            Host::Azure,
+            ForgeKind::GitHub,
+            ForgeKind::GitLab,
+            ForgeKind::Gitea,
+            ForgeKind::Bitbucket,
+            ForgeKind::BitbucketServer,
+            ForgeKind::Azure,
         ];
         for host in hosts {
             for body in [
@@ -286,22 +299,28 @@ mod tests {
             r#"{{"resource": {{"refUpdates": [{}]}}}}"#,
             updates.join(",")
         );
-        assert!(read_with(Host::Azure, &[], &body).is_err());
+        assert!(read_with(ForgeKind::Azure, &[], &body).is_err());
     }
 
     #[test]
     fn whose_a_message_is_the_headers_say_if_nobody_else_does() {
         let of = |kind: Option<&str>, name: &'static str, value: &'static str| {
-            Host::of(kind, &|asked: &str| (asked == name).then_some(value))
+            ForgeKind::of(kind, &|asked: &str| (asked == name).then_some(value))
         };
-        assert_eq!(of(None, "x-github-event", "push"), Ok(Host::GitHub));
-        assert_eq!(of(None, "x-gitlab-event", "Push Hook"), Ok(Host::GitLab));
-        assert_eq!(of(None, "x-event-key", "repo:push"), Ok(Host::Bitbucket));
+        assert_eq!(of(None, "x-github-event", "push"), Ok(ForgeKind::GitHub));
+        assert_eq!(
+            of(None, "x-gitlab-event", "Push Hook"),
+            Ok(ForgeKind::GitLab)
+        );
+        assert_eq!(
+            of(None, "x-event-key", "repo:push"),
+            Ok(ForgeKind::Bitbucket)
+        );
         assert_eq!(
             of(None, "x-event-key", "repo:refs_changed"),
-            Ok(Host::BitbucketServer)
+            Ok(ForgeKind::BitbucketServer)
         );
-        assert_eq!(of(Some("stash"), "", ""), Ok(Host::BitbucketServer));
+        assert_eq!(of(Some("stash"), "", ""), Ok(ForgeKind::BitbucketServer));
         assert_eq!(
             of(Some("x"), "x-github-event", "push"),
             Err(PushError::Host)
@@ -309,6 +328,6 @@ mod tests {
         assert_eq!(of(None, "", ""), Err(PushError::Host));
         let both =
             |asked: &str| matches!(asked, "x-github-event" | "x-gitea-event").then_some("push");
-        assert_eq!(Host::of(None, &both), Ok(Host::Gitea));
+        assert_eq!(ForgeKind::of(None, &both), Ok(ForgeKind::Gitea));
     }
 }

@@ -1,4 +1,4 @@
-//! Whether a message comes from who knows the secret: [`Proof`].
+//! Whether a message comes from who knows the secret: [`WebhookProof`].
 //!
 //! GitHub, Gitea, Forgejo and Bitbucket sign the body with HMAC-SHA-256; GitLab sends the secret in a
 //! header, Azure DevOps and webhook-go's forges as the password of basic authentication. The rule that must hold: comparing takes
@@ -9,12 +9,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::{Header, Host};
+use super::{ForgeKind, Header};
 use crate::defaults::SECRET_BYTES;
 
 /// What forges and this server know, and nobody else.
 #[derive(Clone, Debug)]
-pub struct Secret(SecretString);
+pub struct WebhookSecret(SecretString);
 
 /// A secret that anybody could guess.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -23,7 +23,7 @@ pub struct SecretError;
 
 /// What a message shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Proof {
+pub enum WebhookProof {
     /// Who sent it knows the secret.
     Right,
     /// Who sent it does not.
@@ -32,9 +32,9 @@ pub enum Proof {
     Absent,
 }
 
-// === impl Secret ===
+// === impl WebhookSecret ===
 
-impl Secret {
+impl WebhookSecret {
     /// White space around it is none of it: files end in a newline.
     pub fn new(text: &str) -> Result<Self, SecretError> {
         let text = text.trim();
@@ -45,30 +45,31 @@ impl Secret {
     }
 
     /// Whether who sent this knows it.
-    pub fn check(&self, host: Host, header: &Header<'_>, body: &[u8]) -> Proof {
+    pub fn check(&self, host: ForgeKind, header: &Header<'_>, body: &[u8]) -> WebhookProof {
         let shown = match host {
-            Host::GitHub | Host::Gitea | Host::Bitbucket | Host::BitbucketServer => {
-                host.signature(header).map(|it| self.signs(it, body))
-            }
-            Host::GitLab => header("x-gitlab-token").map(|it| self.is(it.as_bytes())),
-            Host::Azure => header("authorization").and_then(|it| self.is_password(it)),
+            ForgeKind::GitHub
+            | ForgeKind::Gitea
+            | ForgeKind::Bitbucket
+            | ForgeKind::BitbucketServer => host.signature(header).map(|it| self.signs(it, body)),
+            ForgeKind::GitLab => header("x-gitlab-token").map(|it| self.is(it.as_bytes())),
+            ForgeKind::Azure => header("authorization").and_then(|it| self.is_password(it)),
         };
         // What does not fit may be a proxy's, and proves nothing.
         let password = || header("authorization").and_then(|it| self.is_password(it));
         let shown = shown.or_else(|| password().filter(|is_right| *is_right));
         match shown {
-            Some(true) => Proof::Right,
-            Some(false) => Proof::Wrong,
-            None => Proof::Absent,
+            Some(true) => WebhookProof::Right,
+            Some(false) => WebhookProof::Wrong,
+            None => WebhookProof::Absent,
         }
     }
 
     /// Proof in a header `Authorization` alone, for requests without a body.
-    pub fn check_password(&self, authorization: &str) -> Proof {
+    pub fn check_password(&self, authorization: &str) -> WebhookProof {
         match self.is_password(authorization) {
-            Some(true) => Proof::Right,
-            Some(false) => Proof::Wrong,
-            None => Proof::Absent,
+            Some(true) => WebhookProof::Right,
+            Some(false) => WebhookProof::Wrong,
+            None => WebhookProof::Absent,
         }
     }
 
@@ -125,22 +126,25 @@ mod tests {
     const SIGNATURE: &str =
         "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17";
 
-    fn check(host: Host, name: &'static str, value: &str, body: &[u8]) -> Proof {
-        let secret = Secret::new(SECRET).unwrap();
+    fn check(host: ForgeKind, name: &'static str, value: &str, body: &[u8]) -> WebhookProof {
+        let secret = WebhookSecret::new(SECRET).unwrap();
         secret.check(host, &|asked: &str| (asked == name).then_some(value), body)
     }
 
     #[test]
     fn a_signature_is_of_this_secret_and_this_body() {
         let name = "x-hub-signature-256";
-        assert_eq!(check(Host::GitHub, name, SIGNATURE, BODY), Proof::Right);
         assert_eq!(
-            check(Host::GitHub, name, SIGNATURE, b"Hello, World?"),
-            Proof::Wrong
+            check(ForgeKind::GitHub, name, SIGNATURE, BODY),
+            WebhookProof::Right
         );
         assert_eq!(
-            check(Host::GitHub, "x-other", SIGNATURE, BODY),
-            Proof::Absent
+            check(ForgeKind::GitHub, name, SIGNATURE, b"Hello, World?"),
+            WebhookProof::Wrong
+        );
+        assert_eq!(
+            check(ForgeKind::GitHub, "x-other", SIGNATURE, BODY),
+            WebhookProof::Absent
         );
         for wrong in [
             "",
@@ -152,62 +156,65 @@ mod tests {
             "sha256=é7",
         ] {
             assert_eq!(
-                check(Host::GitHub, name, wrong, BODY),
-                Proof::Wrong,
+                check(ForgeKind::GitHub, name, wrong, BODY),
+                WebhookProof::Wrong,
                 "{wrong}"
             );
         }
         let digits = &SIGNATURE[7..];
         assert_eq!(
-            check(Host::Gitea, "x-gitea-signature", digits, BODY),
-            Proof::Right
+            check(ForgeKind::Gitea, "x-gitea-signature", digits, BODY),
+            WebhookProof::Right
         );
         assert_eq!(
-            check(Host::Bitbucket, "x-hub-signature", SIGNATURE, BODY),
-            Proof::Right
+            check(ForgeKind::Bitbucket, "x-hub-signature", SIGNATURE, BODY),
+            WebhookProof::Right
         );
         // What GitHub signs proves nothing to others.
-        assert_eq!(check(Host::GitLab, name, SIGNATURE, BODY), Proof::Absent);
+        assert_eq!(
+            check(ForgeKind::GitLab, name, SIGNATURE, BODY),
+            WebhookProof::Absent
+        );
     }
 
     #[test]
     fn others_send_the_secret_itself() {
         assert_eq!(
-            check(Host::GitLab, "x-gitlab-token", SECRET, b""),
-            Proof::Right
+            check(ForgeKind::GitLab, "x-gitlab-token", SECRET, b""),
+            WebhookProof::Right
         );
         assert_eq!(
-            check(Host::GitLab, "x-gitlab-token", "it's", b""),
-            Proof::Wrong
+            check(ForgeKind::GitLab, "x-gitlab-token", "it's", b""),
+            WebhookProof::Wrong
         );
         let basic = format!("Basic {}", STANDARD.encode(format!("any:{SECRET}")));
         assert_eq!(
-            check(Host::Azure, "authorization", &basic, b""),
-            Proof::Right
+            check(ForgeKind::Azure, "authorization", &basic, b""),
+            WebhookProof::Right
         );
         // webhook-go's forges do.
         assert_eq!(
-            check(Host::GitHub, "authorization", &basic, b""),
-            Proof::Right
+            check(ForgeKind::GitHub, "authorization", &basic, b""),
+            WebhookProof::Right
         );
         let basic = format!("Basic {}", STANDARD.encode("any:thing"));
         assert_eq!(
-            check(Host::GitHub, "authorization", &basic, b""),
-            Proof::Absent
+            check(ForgeKind::GitHub, "authorization", &basic, b""),
+            WebhookProof::Absent
         );
         assert_eq!(
-            check(Host::Azure, "authorization", &basic, b""),
-            Proof::Wrong
+            check(ForgeKind::Azure, "authorization", &basic, b""),
+            WebhookProof::Wrong
         );
         assert_eq!(
-            check(Host::Azure, "authorization", "Bearer x", b""),
-            Proof::Absent
+            check(ForgeKind::Azure, "authorization", "Bearer x", b""),
+            WebhookProof::Absent
         );
     }
 
     #[test]
     fn a_secret_is_not_too_short() {
-        assert!(Secret::new("  0123456789abcde \n").is_err());
-        assert!(Secret::new("0123456789abcdef\n").is_ok());
+        assert!(WebhookSecret::new("  0123456789abcde \n").is_err());
+        assert!(WebhookSecret::new("0123456789abcdef\n").is_ok());
     }
 }

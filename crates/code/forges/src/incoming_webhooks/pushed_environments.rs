@@ -3,11 +3,11 @@
 
 use environments::EnvironmentName;
 
-use super::Repository;
+use super::PushedRepository;
 use code_deployments::service::SubmitError;
 use code_store::content::ContentError;
 use code_store::lock::is_module_name;
-use code_store::lock::{ControlKind, Lock, LockedModule};
+use code_store::lock::{ControlKind, LockedModule, VersionLock};
 use code_store::version::Versions;
 
 /// An environment, and the modules of it that are meant.
@@ -17,7 +17,7 @@ type With = (EnvironmentName, Vec<String>);
 /// or else the one that the repository's name says.
 pub async fn environments_with(
     versions: &Versions,
-    repository: Option<Repository>,
+    repository: Option<PushedRepository>,
     module: Option<&str>,
 ) -> Result<Vec<With>, SubmitError> {
     let (versions, module) = (versions.clone(), module.map(str::to_owned));
@@ -44,12 +44,12 @@ pub async fn environments_with(
 /// A promoted version counts for the environment that it was made for, which is not the one that it is live in.
 pub async fn environments_at(
     versions: &Versions,
-    repository: Repository,
+    repository: PushedRepository,
     branches: Vec<String>,
 ) -> Result<Vec<EnvironmentName>, SubmitError> {
     let versions = versions.clone();
     blocking(move || {
-        let is_from = |environment: &EnvironmentName, lock: &Lock| {
+        let is_from = |environment: &EnvironmentName, lock: &VersionLock| {
             let control = &lock.control;
             control.kind == ControlKind::Git
                 && lock.environment == environment.as_str()
@@ -67,7 +67,7 @@ pub async fn environments_at(
 }
 
 /// What is live, and what it is made of.
-fn live(versions: &Versions) -> Result<Vec<(EnvironmentName, Lock)>, ContentError> {
+fn live(versions: &Versions) -> Result<Vec<(EnvironmentName, VersionLock)>, ContentError> {
     let live = versions.environments()?.into_iter();
     let locks = live.filter_map(|(name, live)| {
         let lock = versions.lock(&name, &live)?;
@@ -76,7 +76,10 @@ fn live(versions: &Versions) -> Result<Vec<(EnvironmentName, Lock)>, ContentErro
     Ok(locks.collect())
 }
 
-fn with(locks: &[(EnvironmentName, Lock)], is_meant: impl Fn(&LockedModule) -> bool) -> Vec<With> {
+fn with(
+    locks: &[(EnvironmentName, VersionLock)],
+    is_meant: impl Fn(&LockedModule) -> bool,
+) -> Vec<With> {
     let each = locks.iter().map(|(environment, lock)| {
         let meant = lock.modules.iter().filter(|module| is_meant(module));
         let names: Vec<String> = meant.map(|module| module.name.clone()).collect();

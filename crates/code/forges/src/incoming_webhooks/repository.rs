@@ -1,39 +1,39 @@
-//! The repository of a message: [`Repository`], of which the modules that come from it are known.
+//! The repository of a message: [`PushedRepository`], of which the modules that come from it are known.
 //!
 //! Fields as the forges' own documents name them: GitHub and Gitea `repository`, GitLab `project`, Bitbucket
 //! `repository.links`, Azure DevOps `resource.repository`.
 
 use serde_json::Value;
 
-use super::Host;
+use super::ForgeKind;
 use code_sources::git::Address;
 
 /// What a message says of its repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Repository {
+pub struct PushedRepository {
     name: String,
     addresses: Vec<String>,
 }
 
-// === impl Repository ===
+// === impl PushedRepository ===
 
-impl Repository {
-    pub(super) fn read(host: Host, body: &[u8]) -> Option<Self> {
+impl PushedRepository {
+    pub(super) fn read(host: ForgeKind, body: &[u8]) -> Option<Self> {
         let body: Value = serde_json::from_slice(body).ok()?;
         let (at, name, addresses): (_, _, &[&str]) = match host {
-            Host::GitHub | Host::Gitea => (
+            ForgeKind::GitHub | ForgeKind::Gitea => (
                 "/repository",
                 "/name",
                 &["/clone_url", "/ssh_url", "/git_url", "/html_url"],
             ),
-            Host::GitLab => (
+            ForgeKind::GitLab => (
                 "/project",
                 "/name",
                 &["/git_http_url", "/git_ssh_url", "/web_url"],
             ),
-            Host::Bitbucket => ("/repository", "/name", &["/links/html/href"]),
-            Host::BitbucketServer => ("/repository", "/slug", &[]),
-            Host::Azure => ("/resource/repository", "/name", &["/remoteUrl", "/sshUrl"]),
+            ForgeKind::Bitbucket => ("/repository", "/name", &["/links/html/href"]),
+            ForgeKind::BitbucketServer => ("/repository", "/slug", &[]),
+            ForgeKind::Azure => ("/resource/repository", "/name", &["/remoteUrl", "/sshUrl"]),
         };
         let told = body.pointer(at)?;
         let text = |path: &str| told.pointer(path).and_then(Value::as_str);
@@ -76,11 +76,19 @@ mod tests {
         let azure = r#"{"resource": {"repository": {"name": "puppet-apt",
             "remoteUrl": "https://dev.azure.com/org/project/_git/puppet-apt"}}}"#;
         for (host, body, remote) in [
-            (Host::GitHub, github, "git@github.com:ops/puppetlabs-apt"),
-            (Host::GitLab, gitlab, "https://git.example.com/ops/apt"),
-            (Host::Bitbucket, bitbucket, "git@bitbucket.org:ops/apt.git"),
             (
-                Host::Azure,
+                ForgeKind::GitHub,
+                github,
+                "git@github.com:ops/puppetlabs-apt",
+            ),
+            (ForgeKind::GitLab, gitlab, "https://git.example.com/ops/apt"),
+            (
+                ForgeKind::Bitbucket,
+                bitbucket,
+                "git@bitbucket.org:ops/apt.git",
+            ),
+            (
+                ForgeKind::Azure,
                 azure,
                 "https://anna@dev.azure.com/org/project/_git/puppet-apt",
             ),
@@ -90,10 +98,14 @@ mod tests {
             assert!(repository.is_at(remote), "{host}");
             assert!(!repository.is_at("https://git.example.com/other/apt"));
         }
-        let server = Host::BitbucketServer.repository(br#"{"repository": {"slug": "x-apt"}}"#);
+        let server = ForgeKind::BitbucketServer.repository(br#"{"repository": {"slug": "x-apt"}}"#);
         assert_eq!(server.unwrap().module(), "apt");
         for body in ["", "7", "{}", r#"{"repository": 7, "project": []}"#] {
-            assert_eq!(Host::GitHub.repository(body.as_bytes()), None, "{body}");
+            assert_eq!(
+                ForgeKind::GitHub.repository(body.as_bytes()),
+                None,
+                "{body}"
+            );
         }
     }
 }

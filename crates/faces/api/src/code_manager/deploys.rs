@@ -7,7 +7,9 @@ use api_types::{
 use axum::Json;
 use axum::extract::State;
 use code_deployments::CodeManager;
-use code_deployments::service::{self, Action, By, Deployment, SubmitError, Submitted};
+use code_deployments::service::{
+    self, Deployment, DeploymentAction, DeploymentRequester, SubmitError, SubmittedDeployments,
+};
 use code_sources::defaults::MODS;
 use code_store::defaults::NAME_BYTES;
 use code_store::write_probe::WriteObstacle;
@@ -42,7 +44,7 @@ pub(crate) async fn deploy(
             return Err(ApiError::invalid("environments", what).into());
         }
     };
-    let by = By {
+    let by = DeploymentRequester {
         owner: caller.0.login.clone(),
         reason: command.reason,
     };
@@ -63,7 +65,7 @@ pub(crate) async fn deploy(
 }
 
 /// What is done with an environment.
-fn action(command: &CodeDeploysCommand) -> Result<Action, ApiError> {
+fn action(command: &CodeDeploysCommand) -> Result<DeploymentAction, ApiError> {
     let (mut names, dry_run) = (command.modules.clone(), command.dry_run);
     if names.len() > MODS || names.iter().any(|name| name.len() > NAME_BYTES) {
         let what = format!("these are more than {MODS} modules, or one has a longer name than any");
@@ -72,9 +74,9 @@ fn action(command: &CodeDeploysCommand) -> Result<Action, ApiError> {
     names.sort();
     names.dedup();
     match (names.is_empty(), command.deploy_modules.unwrap_or(true)) {
-        (true, true) => Ok(Action::Deploy { dry_run }),
-        (true, false) => Ok(Action::Control { dry_run }),
-        (false, true) => Ok(Action::Modules { names, dry_run }),
+        (true, true) => Ok(DeploymentAction::Deploy { dry_run }),
+        (true, false) => Ok(DeploymentAction::Control { dry_run }),
+        (false, true) => Ok(DeploymentAction::Modules { names, dry_run }),
         (false, false) => {
             let what = "modules are named, and deploy-modules is false";
             Err(ApiError::invalid("modules", what))
@@ -85,25 +87,25 @@ fn action(command: &CodeDeploysCommand) -> Result<Action, ApiError> {
 /// The same for all environments.
 async fn all(
     manager: &CodeManager,
-    action: Action,
-) -> Result<Vec<(EnvironmentName, Action)>, Failure> {
+    action: DeploymentAction,
+) -> Result<Vec<(EnvironmentName, DeploymentAction)>, Failure> {
     let wanted = match &action {
-        Action::Modules { names, dry_run } => manager.all_modules(names, *dry_run).await,
-        Action::Control { dry_run } => manager.all(*dry_run).await.map(|all| {
+        DeploymentAction::Modules { names, dry_run } => manager.all_modules(names, *dry_run).await,
+        DeploymentAction::Control { dry_run } => manager.all(*dry_run).await.map(|all| {
             let each = all.into_iter().map(|(name, wanted)| match wanted {
-                Action::Deploy { .. } => (name, action.clone()),
+                DeploymentAction::Deploy { .. } => (name, action.clone()),
                 other => (name, other),
             });
             each.collect()
         }),
         other => {
             manager
-                .all(matches!(other, Action::Deploy { dry_run: true }))
+                .all(matches!(other, DeploymentAction::Deploy { dry_run: true }))
                 .await
         }
     };
     let wanted: Vec<_> = wanted.map_err(refusal)?;
-    if let (Action::Modules { names, .. }, true) = (&action, wanted.is_empty()) {
+    if let (DeploymentAction::Modules { names, .. }, true) = (&action, wanted.is_empty()) {
         let what = format!("no environment that is live has {}", names.join(", "));
         return Err(ApiError::invalid("modules", what).into());
     }
@@ -115,9 +117,9 @@ fn named(
     api: &Shared,
     caller: &Caller,
     names: &[String],
-    action: &Action,
+    action: &DeploymentAction,
     refused: &mut Vec<CodeDeploy>,
-) -> Result<Vec<(EnvironmentName, Action)>, Failure> {
+) -> Result<Vec<(EnvironmentName, DeploymentAction)>, Failure> {
     let mut wanted = Vec::with_capacity(names.len());
     for name in names {
         may_deploy(api, caller, name)?;
@@ -137,7 +139,7 @@ fn named(
 }
 
 /// Waits for the ends of deployments, in the order in which they were asked for.
-pub(crate) async fn ended_all(submitted: Submitted) -> Result<Vec<Deployment>, Failure> {
+pub(crate) async fn ended_all(submitted: SubmittedDeployments) -> Result<Vec<Deployment>, Failure> {
     let deadline = Instant::now() + DEPLOY_WAIT;
     let mut all = Vec::with_capacity(submitted.ends.len());
     let mut late = Vec::new();

@@ -13,7 +13,7 @@ mod webhook_queue;
 
 use api_types::{ApiError, EnvironmentCode, kinds};
 use code_deployments::CodeManager;
-use code_deployments::service::{Hold, SubmitError, Worker};
+use code_deployments::service::{EnvironmentHold, SubmitError, Worker};
 use environments::EnvironmentName;
 use rbac::Permission;
 use serde_json::json;
@@ -45,7 +45,10 @@ pub(crate) fn manager(api: &Shared) -> Result<&CodeManager, Failure> {
 
 /// Keeps deployments from an environment, for a plan or a job. What is live may have changed while that was
 /// waited for, and is given.
-pub(crate) async fn hold(api: &Shared, name: &str) -> Result<(Hold, EnvironmentCode), Failure> {
+pub(crate) async fn hold(
+    api: &Shared,
+    name: &str,
+) -> Result<(EnvironmentHold, EnvironmentCode), Failure> {
     let manager = manager(api)?;
     let name = environment("environment", name)?;
     let hold = manager.hold(&name).await.map_err(|blockers| {
@@ -63,7 +66,11 @@ pub(crate) async fn hold(api: &Shared, name: &str) -> Result<(Hold, EnvironmentC
 }
 
 /// It is the worker's until that is over.
-pub(crate) async fn keep(api: &Shared, worker: Worker, hold: Hold) -> Result<(), Failure> {
+pub(crate) async fn keep(
+    api: &Shared,
+    worker: Worker,
+    hold: EnvironmentHold,
+) -> Result<(), Failure> {
     manager(api)?.keep(worker, hold).await;
     Ok(())
 }

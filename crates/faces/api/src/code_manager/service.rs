@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use api_types::{ApiError, kinds};
 use code_deployments::CodeManager;
-use forges::incoming_webhooks::{Deliveries, Secret};
+use forges::incoming_webhooks::{WebhookDeliveries, WebhookSecret};
 use optional_feature::{Feature, FeatureFault, FeatureStatus};
 
 use crate::failure::Failure;
@@ -13,8 +13,8 @@ use crate::failure::Failure;
 #[derive(Clone, Debug)]
 pub struct CodeService {
     started: Feature<StartedCode>,
-    webhook_secret: Option<Feature<Secret>>,
-    pub(super) deliveries: Arc<Mutex<Deliveries>>,
+    webhook_secret: Option<Feature<WebhookSecret>>,
+    pub(super) deliveries: Arc<Mutex<WebhookDeliveries>>,
 }
 
 /// Deployments that have started.
@@ -30,7 +30,10 @@ pub struct StartedCode {
 
 impl CodeService {
     /// Deployments, now or later. Webhooks that show the secret need no token.
-    pub fn new(started: Feature<StartedCode>, webhook_secret: Option<Feature<Secret>>) -> Self {
+    pub fn new(
+        started: Feature<StartedCode>,
+        webhook_secret: Option<Feature<WebhookSecret>>,
+    ) -> Self {
         Self {
             started,
             webhook_secret,
@@ -62,7 +65,7 @@ impl CodeService {
     }
 
     /// The secret of webhooks; an error while its file cannot be read. A forge has no token, so the error names no path.
-    pub(super) fn webhook_secret(&self) -> Result<Option<&Secret>, Failure> {
+    pub(super) fn webhook_secret(&self) -> Result<Option<&WebhookSecret>, Failure> {
         let secret = self.webhook_secret.as_ref().map(Feature::get).transpose();
         secret.map_err(|fault| ApiError::new(kinds::CODE_UNAVAILABLE, fault.without_place()).into())
     }

@@ -5,8 +5,8 @@
 use api_types::{ApiError, CodeVerified, CodeVerifyCommand, kinds};
 use axum::Json;
 use axum::extract::State;
-use code_deployments::service::{By, VerifyError};
-use code_store::integrity::CheckError;
+use code_deployments::service::{DeploymentRequester, VerifyError};
+use code_store::integrity::StoreCheckError;
 
 use super::{may_deploy, refusal};
 use crate::Shared;
@@ -21,7 +21,7 @@ pub(crate) async fn verify(
 ) -> Result<Json<CodeVerified>, Failure> {
     may_deploy(&api, &caller, "*")?;
     let manager = super::manager(&api)?;
-    let by = By {
+    let by = DeploymentRequester {
         owner: caller.0.login.clone(),
         reason: "verification of the code store".to_owned(),
     };
@@ -32,10 +32,10 @@ pub(crate) async fn verify(
 fn failure(error: VerifyError) -> Failure {
     match error {
         VerifyError::Submit(error) => refusal(error),
-        VerifyError::Check(error @ CheckError::Cut) => {
+        VerifyError::Check(error @ StoreCheckError::Cut) => {
             ApiError::new(kinds::UNAVAILABLE, error.to_string()).into()
         }
-        error @ (VerifyError::Check(CheckError::Content(_)) | VerifyError::Discard(_)) => {
+        error @ (VerifyError::Check(StoreCheckError::Content(_)) | VerifyError::Discard(_)) => {
             Failure::internal("verify the code store", &error)
         }
     }

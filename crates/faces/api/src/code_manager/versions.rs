@@ -12,9 +12,9 @@ use api_types::{
 use axum::Json;
 use axum::extract::State;
 use code_deployments::CodeManager;
-use code_deployments::service::{Action, By};
+use code_deployments::service::{DeploymentAction, DeploymentRequester};
 use code_store::diff::FileChangeKind;
-use code_store::version::Signature;
+use code_store::version::VersionSignature;
 use environments::EnvironmentName;
 use serde_json::json;
 
@@ -130,7 +130,7 @@ pub(crate) async fn rollback(
         Some(digits) => version(manager, &of, Some(digits)).await?,
         None => before(manager, &of).await?,
     };
-    let action = Action::Rollback { signature };
+    let action = DeploymentAction::Rollback { signature };
     switched(manager, of, action, &caller, command.reason).await
 }
 
@@ -144,7 +144,7 @@ pub(crate) async fn promote(
     let from = environment("from", &command.from)?;
     let to = environment("to", &command.to)?;
     let signature = version(manager, &from, command.version.as_deref()).await?;
-    let action = Action::Promote { from, signature };
+    let action = DeploymentAction::Promote { from, signature };
     switched(manager, to, action, &caller, command.reason).await
 }
 
@@ -152,11 +152,11 @@ pub(crate) async fn promote(
 async fn switched(
     manager: &CodeManager,
     of: EnvironmentName,
-    action: Action,
+    action: DeploymentAction,
     caller: &Caller,
     reason: String,
 ) -> Result<Json<CodeDeployment>, Failure> {
-    let by = By {
+    let by = DeploymentRequester {
         owner: caller.0.login.clone(),
         reason,
     };
@@ -190,7 +190,7 @@ async fn version(
     manager: &CodeManager,
     of: &EnvironmentName,
     digits: Option<&str>,
-) -> Result<Signature, Failure> {
+) -> Result<VersionSignature, Failure> {
     match digits {
         Some(digits) => manager.version(of, digits).await.map_err(refusal),
         None => manager.versions().live(of).ok_or_else(|| {
@@ -201,9 +201,9 @@ async fn version(
 }
 
 /// The version that was live before this one.
-async fn before(manager: &CodeManager, of: &EnvironmentName) -> Result<Signature, Failure> {
+async fn before(manager: &CodeManager, of: &EnvironmentName) -> Result<VersionSignature, Failure> {
     let live = manager.versions().live(of);
-    let live = live.as_ref().map(Signature::as_str);
+    let live = live.as_ref().map(VersionSignature::as_str);
     let limit = i64::try_from(CODE_DEPLOYS_MAX).unwrap_or(i64::MAX);
     let history = manager.history(Some(of), None, limit).await?;
     let made_live = history
@@ -226,7 +226,7 @@ pub(crate) async fn pin(
     may_deploy(&api, &caller, &command.environment)?;
     let manager = manager(&api)?;
     let of = environment("environment", &command.environment)?;
-    let by = By {
+    let by = DeploymentRequester {
         owner: caller.0.login.clone(),
         reason: command.reason,
     };

@@ -13,9 +13,11 @@ use axum::body::Bytes;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Uri};
 use code_deployments::CodeManager;
-use code_deployments::service::{Action, By};
+use code_deployments::service::{DeploymentAction, DeploymentRequester};
 use environments::EnvironmentName;
-use forges::incoming_webhooks::{Host, Proof, Push, PushError, environments_at, environments_with};
+use forges::incoming_webhooks::{
+    ForgeKind, ForgePush, PushError, WebhookProof, environments_at, environments_with,
+};
 use serde_json::json;
 
 use super::{CodeService, manager, may_deploy, refusal, service, shown};
@@ -36,11 +38,11 @@ enum From {
 
 /// A message whose sender is known.
 struct Message {
-    host: Host,
+    host: ForgeKind,
     from: From,
     headers: HeaderMap,
     body: Bytes,
-    pushes: Vec<Push>,
+    pushes: Vec<ForgePush>,
     origin: Origin,
 }
 
@@ -87,7 +89,7 @@ pub(crate) async fn webhook_module(
     }
     let renew = |(environment, names)| {
         let dry_run = false;
-        (environment, Action::Modules { names, dry_run })
+        (environment, DeploymentAction::Modules { names, dry_run })
     };
     let wanted = wanted.into_iter().map(renew).collect();
     begin(&api, &routes::CODE_WEBHOOK_MODULE, &message, wanted).await
@@ -112,7 +114,7 @@ async fn environments(
 async fn add_listed(
     manager: &CodeManager,
     message: &Message,
-    wanted: &mut Vec<(EnvironmentName, Action)>,
+    wanted: &mut Vec<(EnvironmentName, DeploymentAction)>,
 ) -> Result<(), Failure> {
     let Some(repository) = message.host.repository(&message.body) else {
         return Ok(());
@@ -122,7 +124,7 @@ async fn add_listed(
     let listed = environments_at(manager.versions(), repository, branches).await;
     for environment in listed.map_err(refusal)? {
         if !wanted.iter().any(|(known, _)| *known == environment) {
-            wanted.push((environment, Action::Deploy { dry_run: false }));
+            wanted.push((environment, DeploymentAction::Deploy { dry_run: false }));
         }
     }
     Ok(())
@@ -136,12 +138,12 @@ impl Message {
         let (headers, uri) = (request.headers().clone(), request.uri().clone());
         let origin = Origin::of(&request);
         let header = header(&headers);
-        let host = Host::of(kind, &header).map_err(misread)?;
+        let host = ForgeKind::of(kind, &header).map_err(misread)?;
         let (_, body) = body::buffered(request, api).await?;
         let secret = service.webhook_secret();
         let proof = match &secret {
             Ok(Some(secret)) => secret.check(host, &header, &body),
-            Ok(None) | Err(_) => Proof::Absent,
+            Ok(None) | Err(_) => WebhookProof::Absent,
         };
         let from = match (sender(api, proof, &headers, &uri).await, secret) {
             (Err(_), Err(unreadable)) => return Err(unreadable),
@@ -169,7 +171,7 @@ async fn begin(
     api: &Shared,
     route: &'static Route,
     message: &Message,
-    wanted: Vec<(EnvironmentName, Action)>,
+    wanted: Vec<(EnvironmentName, DeploymentAction)>,
 ) -> Result<Json<CodeWebhookReply>, Failure> {
     let Message { host, from, .. } = message;
     let service = service(api)?;
@@ -186,7 +188,7 @@ async fn begin(
         From::Caller(_) => Vec::new(),
     };
     let forge = format!("webhook of {host}");
-    let by = By {
+    let by = DeploymentRequester {
         owner: from
             .caller()
             .map_or(&forge, |caller| &caller.0.login)
@@ -225,21 +227,21 @@ fn reply(deploys: Vec<CodeDeploy>) -> CodeWebhookReply {
 
 async fn sender(
     api: &Shared,
-    proof: Proof,
+    proof: WebhookProof,
     headers: &HeaderMap,
     uri: &Uri,
 ) -> Result<From, Failure> {
     let (kind, msg) = match (proof, token(headers, uri)) {
-        (Proof::Right, _) => return Ok(From::Forge),
-        (Proof::Absent, Some(token)) => {
+        (WebhookProof::Right, _) => return Ok(From::Forge),
+        (WebhookProof::Absent, Some(token)) => {
             return Ok(From::Caller(Caller(api.access.authenticate(&token).await?)));
         }
-        (Proof::Wrong, _) => (
+        (WebhookProof::Wrong, _) => (
             kinds::WEBHOOK_UNSIGNED,
             "the signature or secret of the webhook is wrong: give the forge the secret that is in \
              code.webhook_secret_file of the server",
         ),
-        (Proof::Absent, None) => (
+        (WebhookProof::Absent, None) => (
             kinds::UNAUTHENTICATED,
             "the webhook shows no signature that could be checked, and no token: set \
              code.webhook_secret_file of the server and the same secret at the forge, or add ?token= \
@@ -252,13 +254,13 @@ async fn sender(
 /// What to do: a branch that is said to be gone is taken away only if the sources say so, too.
 fn wanted(
     manager: &CodeManager,
-    pushes: &[Push],
+    pushes: &[ForgePush],
     prefix: Option<&str>,
-) -> Vec<(EnvironmentName, Action)> {
+) -> Vec<(EnvironmentName, DeploymentAction)> {
     let each = pushes.iter().flat_map(|push| {
         let action = match push.is_gone {
-            true => Action::Remove,
-            false => Action::Deploy { dry_run: false },
+            true => DeploymentAction::Remove,
+            false => DeploymentAction::Deploy { dry_run: false },
         };
         let names = manager.environments_of(&push.branch, prefix);
         names.into_iter().map(move |name| (name, action.clone()))
@@ -272,7 +274,7 @@ fn first_time(
     service: &CodeService,
     route: &Route,
     message: &Message,
-    wanted: &[(EnvironmentName, Action)],
+    wanted: &[(EnvironmentName, DeploymentAction)],
 ) -> Result<Vec<String>, Failure> {
     let (host, header) = (message.host, header(&message.headers));
     let environments: Vec<&str> = wanted.iter().map(|(name, _)| name.as_str()).collect();

@@ -9,7 +9,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, Uri};
 use code_deployments::service::{Deployment, State as DeploymentState};
-use forges::incoming_webhooks::Proof;
+use forges::incoming_webhooks::WebhookProof;
 use rbac::Permission;
 
 use super::{manager, service};
@@ -47,20 +47,20 @@ async fn may_look(api: &Shared, headers: &HeaderMap, uri: &Uri) -> Result<(), Fa
     let secret = service(api)?.webhook_secret();
     let proof = match (&secret, shown) {
         (Ok(Some(secret)), Some(shown)) => secret.check_password(shown),
-        _ => Proof::Absent,
+        _ => WebhookProof::Absent,
     };
     let (kind, msg) = match (proof, token(headers, uri)) {
-        (Proof::Right, _) => return Ok(()),
+        (WebhookProof::Right, _) => return Ok(()),
         (_, Some(token)) => {
             let identity = api.access.authenticate(&token).await?;
             let permission = Permission::any("orchestrator", "view");
             return Ok(api.access.authorize(&identity, permission)?);
         }
-        (Proof::Wrong, None) => (
+        (WebhookProof::Wrong, None) => (
             kinds::WEBHOOK_UNSIGNED,
             "the password is not the secret in code.webhook_secret_file of the server",
         ),
-        (Proof::Absent, None) => (
+        (WebhookProof::Absent, None) => (
             kinds::UNAUTHENTICATED,
             "this needs the secret of code.webhook_secret_file as the password of basic authentication, or a token \
              in X-Authentication or as ?token=",

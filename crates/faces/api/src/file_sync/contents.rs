@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use code_store::content::ContentHash;
-use code_store::version::Signature;
+use code_store::version::VersionSignature;
 use file_sync::Blob;
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
@@ -33,7 +33,7 @@ pub(crate) async fn manifest(
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
     let environment = environment("environment", &name)?;
-    let version: Signature = version
+    let version: VersionSignature = version
         .parse()
         .map_err(|error| ApiError::invalid("version", error))?;
     let found = sync(&api)?.manifest(&environment, &version).await;

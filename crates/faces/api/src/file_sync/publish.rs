@@ -8,7 +8,7 @@ use api_types::{
 };
 use axum::Json;
 use axum::extract::State;
-use code_deployments::service::{Action, By, Deployment};
+use code_deployments::service::{Deployment, DeploymentAction, DeploymentRequester};
 use serde_json::{Value, json};
 
 use super::sync;
@@ -33,10 +33,13 @@ pub(crate) async fn publish(
         return Err(ApiError::new(kinds::NO_STAGING, msg).into());
     }
     let wanted = match named {
-        Some(name) => vec![(environment("submodule-id", name)?, Action::Publish)],
+        Some(name) => vec![(
+            environment("submodule-id", name)?,
+            DeploymentAction::Publish,
+        )],
         None => manager.all_staged().await.map_err(refusal)?,
     };
-    let by = By {
+    let by = DeploymentRequester {
         owner: caller.0.login.clone(),
         reason: reason(&command),
     };

@@ -10,7 +10,7 @@ use api_types::{
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use code_deployments::service::{Hold, Worker};
+use code_deployments::service::{EnvironmentHold, Worker};
 use serde_json::{Value, json};
 
 use super::commands::{Named, named, number};
@@ -80,7 +80,7 @@ pub(crate) async fn resume(
 }
 
 /// What a plan held before it failed, it holds again.
-async fn hold(api: &Shared, number: i64) -> Result<Option<Hold>, Failure> {
+async fn hold(api: &Shared, number: i64) -> Result<Option<EnvironmentHold>, Failure> {
     let Some(row) = api.store.plan_job(number).await? else {
         return Ok(None);
     };

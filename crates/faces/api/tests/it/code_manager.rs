@@ -12,15 +12,15 @@ use async_trait::async_trait;
 use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use code_deployments::service::{InUse, Others, Worker};
+use code_deployments::service::{DeploymentListeners, InUse, Worker};
 use code_deployments::{CodeManager, Deployer};
 use code_settings::Settings;
 use code_sources::git::Git;
 use code_sources::source::Source;
-use code_store::version::Signature;
+use code_store::version::VersionSignature;
 use environments::EnvironmentName;
 use file_sync::{FileSync, FileSyncSettings};
-use forges::incoming_webhooks::Secret;
+use forges::incoming_webhooks::WebhookSecret;
 use http::{Request, StatusCode};
 use optional_feature::Feature;
 use rbac::{Grant, RoleSpec, TokenRequest, UserSpec};
@@ -102,7 +102,7 @@ struct Nothing;
 
 #[async_trait]
 impl InUse for Nothing {
-    async fn versions(&self) -> Result<HashSet<(EnvironmentName, Signature)>, String> {
+    async fn versions(&self) -> Result<HashSet<(EnvironmentName, VersionSignature)>, String> {
         Ok(HashSet::new())
     }
 
@@ -137,9 +137,9 @@ pub(crate) async fn start(world: &World) -> CodeService {
         timeout: Duration::from_secs(2),
     };
     let file_sync = FileSync::start(followed, store.clone(), versions).await;
-    let others = Others {
+    let others = DeploymentListeners {
         file_sync: Some(file_sync.expect("started")),
-        ..Others::default()
+        ..DeploymentListeners::default()
     };
     let manager = CodeManager::start(deployer, store, Arc::new(Nothing), others);
     let manager = manager.await.expect("started");
@@ -150,19 +150,19 @@ pub(crate) async fn start(world: &World) -> CodeService {
     let production: EnvironmentName = "production".parse().expect("a name");
     let signature = manager.versions().live(&production).expect("live");
     let from = production;
-    let promote = code_deployments::service::Action::Promote { from, signature };
+    let promote = code_deployments::service::DeploymentAction::Promote { from, signature };
     let wanted = vec![("staging".parse().expect("a name"), promote)];
     ended(&manager, wanted).await;
     let started = StartedCode {
         manager,
         features: Vec::new(),
     };
-    let secret = Secret::new(SECRET).expect("long enough");
+    let secret = WebhookSecret::new(SECRET).expect("long enough");
     CodeService::new(Feature::started(started), Some(Feature::started(secret)))
 }
 
 async fn deploy(manager: &CodeManager) {
-    let action = code_deployments::service::Action::Deploy { dry_run: false };
+    let action = code_deployments::service::DeploymentAction::Deploy { dry_run: false };
     ended(
         manager,
         vec![("production".parse().expect("a name"), action)],
@@ -172,7 +172,7 @@ async fn deploy(manager: &CodeManager) {
 
 async fn ended(
     manager: &CodeManager,
-    wanted: Vec<(EnvironmentName, code_deployments::service::Action)>,
+    wanted: Vec<(EnvironmentName, code_deployments::service::DeploymentAction)>,
 ) {
     let submitted = manager
         .submit(wanted, Default::default())

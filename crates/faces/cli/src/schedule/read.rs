@@ -47,7 +47,9 @@ pub(super) async fn list(options: &List, client: &Client) -> Result<u8, Failure>
             next(job),
             what(job),
             told(&job.schedule),
-            job.last_run.as_ref().map_or_else(String::new, |run| last(job.kind, run)),
+            job.last_run
+                .as_ref()
+                .map_or_else(String::new, |run| last(job.kind, run)),
             harmless(&job.owner.login),
             harmless(&job.description),
         ]

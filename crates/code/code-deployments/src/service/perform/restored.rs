@@ -3,22 +3,22 @@
 //! The rule that must hold: no version with files that are known to be damaged becomes live.
 
 use super::{PerformError, Performed, Tools, Work, pause, switch, tell};
-use crate::deployer::{Restored, healed_note};
-use code_store::version::Signature;
+use crate::deployer::{RestoredVersion, healed_note};
+use code_store::version::VersionSignature;
 
 /// Makes a version live that is here, and whole before that.
 pub(super) async fn switch_to_whole(
     tools: &Tools,
     work: &Work,
-    signature: &Signature,
+    signature: &VersionSignature,
     performed: &mut Performed,
 ) -> Result<(), PerformError> {
     let restored = Box::pin(tools.deployer.restore_once(&work.environment, signature)).await?;
     let note = match &restored {
-        Restored::Whole(healed) => healed_note(healed),
-        Restored::Unknown(why) => Some(format!("its files were not compared: {why}")),
+        RestoredVersion::Whole(healed) => healed_note(healed),
+        RestoredVersion::Unknown(why) => Some(format!("its files were not compared: {why}")),
     };
-    performed.is_healed = matches!(&restored, Restored::Whole(healed) if !healed.is_empty());
+    performed.is_healed = matches!(&restored, RestoredVersion::Whole(healed) if !healed.is_empty());
     performed.outcome.notes.extend(note);
     switch(tools, work, signature, performed).await
 }
@@ -27,7 +27,7 @@ pub(super) async fn switch_to_whole(
 pub(super) async fn repair(
     tools: &Tools,
     work: &Work,
-    signature: &Signature,
+    signature: &VersionSignature,
     performed: &mut Performed,
 ) -> Result<(), PerformError> {
     let live = performed.before.clone();

@@ -1,4 +1,4 @@
-//! A list of environments as it was read: [`Definition`] of an environment, [`Document`], and why a list cannot be
+//! A list of environments as it was read: [`EnvironmentDefinition`] of an environment, [`Document`], and why a list cannot be
 //! used, [`DefinedError`].
 
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use crate::source::Base;
 
 /// What a list says of an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Definition {
+pub struct EnvironmentDefinition {
     /// Its name here.
     pub environment: EnvironmentName,
     /// The name of the entry.
@@ -24,14 +24,14 @@ pub struct Definition {
     /// Modules beside those of the Puppetfile; each says where it goes.
     pub modules: Vec<Mod>,
     /// What becomes of modules that the Puppetfile names too.
-    pub conflicts: Conflicts,
+    pub conflicts: ModuleConflicts,
     /// The list, for people.
     pub place: String,
 }
 
 /// What becomes of a module that both the list and the Puppetfile name. The list's is the one that counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Conflicts {
+pub enum ModuleConflicts {
     /// It is told.
     #[default]
     OverrideAndWarn,
@@ -113,9 +113,9 @@ impl Document {
     }
 }
 
-// === impl Definition ===
+// === impl EnvironmentDefinition ===
 
-impl Definition {
+impl EnvironmentDefinition {
     /// The modules of the environment: those of the list, and of the Puppetfile those that have other names. With
     /// the names that both have.
     pub fn merged(&self, file: &Puppetfile) -> (Puppetfile, Vec<String>) {

@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use psych::{Node, Value};
 use puppetfile::{InnerPath, Mod, Position};
 
-use super::definition::{DefinedError, Definition, Document};
+use super::definition::{DefinedError, Document, EnvironmentDefinition};
 use super::options::{self, Options, Text};
 use crate::defaults::{MODS, SOURCE_ENVIRONMENTS};
 use crate::git::Wanted;
-use crate::source::{Base, Conflicts, Source, name};
+use crate::source::{Base, ModuleConflicts, Source, name};
 use crate::svn::{Address, Login};
 
 const READ: psych::Options = psych::Options {
@@ -25,7 +25,7 @@ const READ: psych::Options = psych::Options {
 pub(super) fn environments(
     source: &Source,
     list: &Document,
-) -> Result<Vec<Definition>, DefinedError> {
+) -> Result<Vec<EnvironmentDefinition>, DefinedError> {
     let root = load(list)?;
     let entries = root.as_mapping().ok_or_else(|| {
         let what = "names of environments are expected here, each with what it is";
@@ -50,7 +50,7 @@ pub(super) fn environment(
     source: &Source,
     name: &str,
     list: &Document,
-) -> Result<Definition, DefinedError> {
+) -> Result<EnvironmentDefinition, DefinedError> {
     let root = load(list)?;
     definition(source, list, name, root.line, &root)
 }
@@ -87,7 +87,7 @@ fn definition(
     name: &str,
     line: u32,
     node: &Node,
-) -> Result<Definition, DefinedError> {
+) -> Result<EnvironmentDefinition, DefinedError> {
     let wrong = |line, what: String| list.wrong(line, format!("{name:?}: {what}"));
     let environment = name::listed(source, name).ok_or_else(|| {
         let what = "an environment's name has letters, digits and underscores only".to_owned();
@@ -107,7 +107,7 @@ fn definition(
         let conflicts = conflicts(&mut options)?;
         let modules = modules(&mut options, &moduledir)?;
         options.nothing_left()?;
-        Ok(Definition {
+        Ok(EnvironmentDefinition {
             environment: environment.clone(),
             name: name.to_owned(),
             base,
@@ -172,14 +172,14 @@ fn sha256(given: Text) -> Result<String, Wrong> {
     }
 }
 
-fn conflicts(options: &mut Options<'_>) -> Result<Conflicts, Wrong> {
+fn conflicts(options: &mut Options<'_>) -> Result<ModuleConflicts, Wrong> {
     let Some(given) = options.text("module_conflicts")? else {
-        return Ok(Conflicts::default());
+        return Ok(ModuleConflicts::default());
     };
     match given.value.as_str() {
-        "override_and_warn" => Ok(Conflicts::OverrideAndWarn),
-        "override" => Ok(Conflicts::Override),
-        "error" => Ok(Conflicts::Error),
+        "override_and_warn" => Ok(ModuleConflicts::OverrideAndWarn),
+        "override" => Ok(ModuleConflicts::Override),
+        "error" => Ok(ModuleConflicts::Error),
         _ => Err((
             given.line,
             "module_conflicts is override_and_warn, override or error".to_owned(),

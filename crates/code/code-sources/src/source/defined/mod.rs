@@ -1,5 +1,5 @@
 //! Environments that a list names, beside those that are branches: r10k's sources of the types `yaml`, `yamldir`
-//! and `exec`. Main function: [`read`]; what a list says of an environment: [`Definition`].
+//! and `exec`. Main function: [`read`]; what a list says of an environment: [`EnvironmentDefinition`].
 //!
 //! The rule that must hold: a list that cannot be read as a whole says nothing. Else an environment behind a
 //! mistake would look like one that is gone, and would be taken away.
@@ -10,12 +10,12 @@ mod exec;
 mod files;
 mod options;
 
-pub use definition::{Conflicts, DefinedError, Definition};
+pub use definition::{DefinedError, EnvironmentDefinition, ModuleConflicts};
 
 use super::{Source, SourceKind};
 
 /// The environments of a list; none for a source that is no list.
-pub async fn read(source: &Source) -> Result<Vec<Definition>, DefinedError> {
+pub async fn read(source: &Source) -> Result<Vec<EnvironmentDefinition>, DefinedError> {
     let lists = match &source.kind {
         SourceKind::Git | SourceKind::Svn { .. } => return Ok(Vec::new()),
         SourceKind::Yaml { config } => {

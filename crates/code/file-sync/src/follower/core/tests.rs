@@ -9,7 +9,7 @@ fn environment() -> EnvironmentName {
     "production".parse().unwrap()
 }
 
-fn signature(digit: char) -> Signature {
+fn signature(digit: char) -> VersionSignature {
     digit.to_string().repeat(40).parse().unwrap()
 }
 

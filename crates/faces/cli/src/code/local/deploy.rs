@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use code_deployments::{Built, Deployer, postrun};
-use code_sources::resolve::Round;
-use code_sources::source::{Environments, Found};
+use code_deployments::{BuiltVersion, Deployer, postrun};
+use code_sources::resolve::ResolveRound;
+use code_sources::source::{Environments, FoundEnvironment};
 use code_store::write_probe::ProbeScope;
 use environments::EnvironmentName;
 use futures_util::{StreamExt as _, stream};
@@ -24,7 +24,7 @@ struct Ended {
 }
 
 struct Live {
-    built: Built,
+    built: BuiltVersion,
     /// Whether it was live before.
     was_live: bool,
     notes: Vec<String>,
@@ -33,7 +33,7 @@ struct Live {
 /// What is to become of an environment.
 enum Wish<'f> {
     /// What its source has now.
-    Whole(&'f Found),
+    Whole(&'f FoundEnvironment),
     /// What it is, with some modules looked up anew.
     Modules(EnvironmentName),
     /// It cannot be.
@@ -155,7 +155,7 @@ async fn modules(options: &Options, deployer: &Deployer) -> Result<Done, Failure
 async fn each(
     options: &Options,
     deployer: &Deployer,
-    round: &Round,
+    round: &ResolveRound,
     wishes: Vec<(String, Wish<'_>)>,
 ) -> Vec<Ended> {
     let mut all = Vec::new();
@@ -213,12 +213,12 @@ fn wanted<'f>(options: &Options, environments: &'f Environments) -> Vec<(String,
 async fn one(
     options: &Options,
     deployer: &Deployer,
-    round: &Round,
+    round: &ResolveRound,
     environment: String,
     wish: Wish<'_>,
 ) -> Option<Ended> {
     let began = Instant::now();
-    if let Wish::Whole(Found {
+    if let Wish::Whole(FoundEnvironment {
         environment: name, ..
     })
     | Wish::Modules(name) = &wish
@@ -259,7 +259,11 @@ async fn one(
     })
 }
 
-async fn go_live(options: &Options, deployer: &Deployer, built: Built) -> Result<Live, String> {
+async fn go_live(
+    options: &Options,
+    deployer: &Deployer,
+    built: BuiltVersion,
+) -> Result<Live, String> {
     let before = deployer.versions().live(&built.environment);
     let was_live = before.as_ref() == Some(&built.signature);
     let mut notes: Vec<String> = built

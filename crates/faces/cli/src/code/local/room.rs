@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use code_deployments::Deployer;
-use code_store::gc::{Collected, Keep, Kept};
+use code_store::gc::{CollectOptions, CollectedGarbage, RetentionSettings};
 
 use crate::code::deploy::Options;
 use crate::code::shown::megabytes;
@@ -22,12 +22,12 @@ pub(super) async fn make(options: &Options, deployer: &Deployer) {
     if deployer.is_of_a_server() {
         return;
     }
-    let kept = Kept {
-        keep: Keep {
+    let kept = CollectOptions {
+        keep: RetentionSettings {
             versions: options.keep_versions.0,
             age: DAY * options.keep_days,
         },
-        ..Kept::default()
+        ..CollectOptions::default()
     };
     let deployer = deployer.clone();
     let collected = tokio::task::spawn_blocking(move || deployer.collect(&kept, true)).await;
@@ -42,7 +42,7 @@ pub(super) async fn make(options: &Options, deployer: &Deployer) {
     }
 }
 
-fn print(collected: &Collected) {
+fn print(collected: &CollectedGarbage) {
     let (versions, bytes) = (collected.versions.len(), megabytes(collected.bytes));
     if versions > 0 {
         say!("- {versions} versions that nobody needs went: {bytes:.1} MB");

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use code_deployments::Deployer;
 use code_settings::R10k;
 use code_store::gc::is_claimed;
-use code_store::hold::Holder;
+use code_store::hold::DirectoryLockHolder;
 use code_store::version::Versions;
 use code_store::write_probe::WriteProbe;
 
@@ -47,7 +47,7 @@ impl Place {
         }
         let settings = r10k.settings(&self.directory);
         let postrun = settings.postrun.clone();
-        let waiting = |holder: &Holder| waiting(holder, is_claimed(&self.directory));
+        let waiting = |holder: &DirectoryLockHolder| waiting(holder, is_claimed(&self.directory));
         let probe = WriteProbe::new(&settings.directory, &settings.environments);
         let deployer = Deployer::open_telling(settings, r10k.git.clone(), waiting);
         let deployer = deployer.map_err(|error| {
@@ -77,7 +77,7 @@ impl Place {
     }
 }
 
-fn waiting(holder: &Holder, is_of_a_server: bool) {
+fn waiting(holder: &DirectoryLockHolder, is_of_a_server: bool) {
     let since = jiff::Timestamp::try_from(holder.since).ok();
     let since = since.map(|since| format!(" since {since:.0}"));
     anstream::eprintln!(

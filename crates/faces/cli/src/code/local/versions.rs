@@ -1,8 +1,8 @@
 //! `tutti code versions --local`, `tutti code rollback --local`. Main functions: [`run`], [`rollback`].
 
-use code_deployments::deployer::Restored;
-use code_store::lock::Lock;
-use code_store::version::Signature;
+use code_deployments::deployer::RestoredVersion;
+use code_store::lock::VersionLock;
+use code_store::version::VersionSignature;
 use code_store::version::Versions;
 use environments::EnvironmentName;
 use serde_json::json;
@@ -16,9 +16,9 @@ use error_causes::chain;
 /// A version that is here.
 struct Version {
     environment: EnvironmentName,
-    signature: Signature,
+    signature: VersionSignature,
     is_live: bool,
-    lock: Option<Lock>,
+    lock: Option<VersionLock>,
 }
 
 pub(in crate::code) fn run(options: &Options) -> Result<u8, Failure> {
@@ -104,15 +104,15 @@ pub(in crate::code) async fn rollback(options: &Rollback) -> Result<u8, Failure>
         .await
         .map_err(|error| Failure::Usage(chain(&error)))?
     {
-        Restored::Whole(healed) if healed.is_empty() => {}
-        Restored::Whole(healed) => {
+        RestoredVersion::Whole(healed) if healed.is_empty() => {}
+        RestoredVersion::Whole(healed) => {
             say!(
                 "{} damaged files were put right: {}",
                 healed.len(),
                 healed.join(", ")
             );
         }
-        Restored::Unknown(why) => anstream::eprintln!("its files were not compared: {why}"),
+        RestoredVersion::Unknown(why) => anstream::eprintln!("its files were not compared: {why}"),
     }
     let switched = deployer
         .switch(&version.environment, &version.signature)

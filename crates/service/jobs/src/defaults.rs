@@ -172,6 +172,9 @@ pub const TRACED_RUNS: usize = 256;
 /// How long shutdown waits for the commit under way.
 pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 
+/// Largest environment variable of a process with its name and final NUL, Linux's `MAX_ARG_STRLEN`: 32 pages.
+pub const VARIABLE_BYTES: usize = 32 * 4_096;
+
 /// Standard error kept with a node's details: 64 KiB, enough for a stack trace.
 pub const DETAILS_STDERR_BYTES: usize = 64 * 1_024;
 /// Text of an error message taken over from a node.

@@ -30,6 +30,8 @@ pub(crate) struct StockParams {
     pub(crate) action: OnceLock<Box<RawValue>>,
     /// Of the task in its place.
     pub(crate) task: OnceLock<Box<RawValue>>,
+    /// The reason to send the job's action to no stock agent.
+    pub(crate) refusal: OnceLock<Option<String>>,
 }
 
 // === impl FileServer ===

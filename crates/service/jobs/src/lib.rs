@@ -44,6 +44,7 @@ mod scheduler;
 mod secrets;
 mod selectors;
 mod state;
+mod stock_limits;
 mod submit;
 mod tally;
 mod targets;

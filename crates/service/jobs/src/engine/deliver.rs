@@ -25,6 +25,7 @@ use crate::flight::Flight;
 use crate::keys::RunKey;
 use crate::metrics::count;
 use crate::over_ssh::Via;
+use crate::stock_limits::refusal;
 use crate::tally::Stop;
 use crate::verdict::Verdict;
 
@@ -154,6 +155,13 @@ impl Engine {
             Some(task) => ("task", "run", &*task.params),
             None => (&*action.module, &*action.action, &*action.params),
         };
+        if run.via == Via::Agent && self.is_stock(run) {
+            let refusal = action.stock.refusal.get_or_init(|| refusal(module, params));
+            if let Some(words) = refusal.clone() {
+                self.give_up(key, &Verdict::Refused(words));
+                return None;
+            }
+        }
         let made = match task {
             Some(_) => &action.stock.task,
             None => &action.stock.action,
@@ -199,16 +207,21 @@ impl Engine {
         server.map(FileServer::url).into_iter().collect()
     }
 
-    /// The parameters for the agent of a run; one that announces nothing is a stock agent.
+    /// Whether the agent of a run announces no extensions: a pxp-agent, or an agent behind a stock broker.
+    fn is_stock(&self, run: &Run) -> bool {
+        let presence = self.presence_of(run);
+        presence.is_some_and(|it| it.capabilities.is_none())
+    }
+
+    /// The parameters for the agent of a run.
     fn params_for<'p>(
         &self,
         run: &Run,
         params: &'p RawValue,
         made: &'p OnceLock<Box<RawValue>>,
     ) -> &'p RawValue {
-        let presence = self.presence_of(run);
-        let is_stock = presence.is_some_and(|it| it.capabilities.is_none());
-        match self.parts.file_server.as_ref().filter(|_| is_stock) {
+        let server = self.parts.file_server.as_ref();
+        match server.filter(|_| self.is_stock(run)) {
             Some(server) => server.for_stock(params, made),
             None => params,
         }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::deploys::deploy;
 use crate::sim::Manner;
-use crate::world::{World, patient, quick, request};
+use crate::world::{World, params, patient, quick, request};
 
 const NOT_UTF8: &str = "The task executed for the non blocking 'task run' request (transaction 5f5a) \
      returned invalid UTF-8 on stdout";
@@ -209,5 +209,30 @@ async fn an_action_of_which_a_stock_agent_tells_nothing_names_the_usual_cause() 
             "{msg}"
         );
         assert_eq!(msg.contains("standard error is not UTF-8"), stock, "{msg}");
+    }
+}
+
+#[tokio::test]
+async fn a_parameter_that_no_variable_holds_is_sent_to_no_stock_agent() {
+    for stock in [true, false] {
+        let world = World::with(quick()).await;
+        let manner = Manner {
+            stock,
+            ..Manner::default()
+        };
+        let nodes = world.agents(1, &manner);
+        let mut asked = request(&nodes);
+        asked.params = params(json!({"message": "x".repeat(200_000)}));
+        let job = world.run(asked).await;
+        world.over(job).await;
+        let (state, result) = world.only_run(job).await;
+        let msg = result["_error"]["msg"].as_str().unwrap_or_default();
+        assert_eq!(state == "errored", stock, "{state}: {msg}");
+        assert_eq!(
+            msg.contains("its parameter `message` needs 200"),
+            stock,
+            "{msg}"
+        );
+        assert_eq!(world.sim.requests().is_empty(), stock);
     }
 }

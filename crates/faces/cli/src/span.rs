@@ -36,6 +36,16 @@ pub(crate) fn seconds(text: &str) -> Result<u64, Failure> {
     number.checked_mul(unit).ok_or_else(bad)
 }
 
+/// Reads a number of nodes.
+pub(crate) fn count(text: &str) -> Result<u32, String> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits {
+        return Err("it is not a number; write how many nodes, as in 5".to_owned());
+    }
+    text.parse()
+        .map_err(|_| format!("the number is too large; at most {}", u32::MAX))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -115,7 +115,7 @@ impl Access {
     /// Makes a user; gives his id.
     pub async fn create_user(&self, by: &Identity, spec: UserSpec) -> Result<String, ManageError> {
         self.authorize(by, Permission::on("users", "create", "*"))?;
-        let login = name("login", &spec.login)?;
+        let login = new_login(&spec.login)?;
         let display_name = name("display_name", &spec.display_name)?;
         let email = optional("email", &spec.email, NAME_CHARS)?;
         let password_hash = match spec.password {
@@ -331,4 +331,16 @@ pub(crate) fn lacking(by: &Identity, grant: &crate::Grant) -> Denied {
         login: by.login.clone(),
         permission: grant.to_string(),
     }
+}
+
+/// The login of a user that is made here; a login that looks like an option would be one on command lines.
+fn new_login(text: &str) -> Result<String, ManageError> {
+    let login = name("login", text)?;
+    if login.starts_with(char::is_alphanumeric) {
+        return Ok(login);
+    }
+    Err(ManageError::Invalid {
+        place: "login",
+        what: "must start with a letter or digit",
+    })
 }

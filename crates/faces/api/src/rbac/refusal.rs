@@ -85,9 +85,7 @@ fn partly(faults: &RevokeFaults) -> Failure {
         true => kinds::INVALID_TOKEN,
         false => kinds::PERMISSION_DENIED,
     };
-    let msg = "some tokens were not revoked, because they do not exist or are not yours; all \
-               others are";
-    let refused = ApiError::new(kind, msg)
+    let refused = ApiError::new(kind, not_revoked(faults))
         .with("other_tokens_revoked", json!(true))
         .with("unrecognized_tokens_count", json!(faults.unknown_tokens))
         .with("unrecognized_labels", json!(faults.unknown_labels))
@@ -95,6 +93,38 @@ fn partly(faults: &RevokeFaults) -> Failure {
         .with("unrecognized_ids", json!(faults.unknown_ids))
         .with("not_permitted", json!(faults.not_permitted));
     Failure(refused)
+}
+
+/// What was not revoked, and the next step. Tokens themselves are counted, never repeated.
+fn not_revoked(faults: &RevokeFaults) -> String {
+    let quoted = |names: &[String]| {
+        let names: Vec<String> = names.iter().map(|name| format!("{name:?}")).collect();
+        names.join(", ")
+    };
+    let mut reasons = Vec::new();
+    if faults.unknown_tokens > 0 {
+        reasons.push(format!(
+            "{} of the tokens do not exist",
+            faults.unknown_tokens
+        ));
+    }
+    for (names, reason) in [
+        (&faults.unknown_labels, "no token of yours has the label"),
+        (&faults.unknown_usernames, "there is no user"),
+        (&faults.unknown_ids, "no token has the id"),
+        (
+            &faults.not_permitted,
+            "you may not revoke the tokens of other users:",
+        ),
+    ] {
+        if !names.is_empty() {
+            reasons.push(format!("{reason} {}", quoted(names)));
+        }
+    }
+    format!(
+        "{}; everything else that was named is revoked; `tutti token list` shows your tokens",
+        reasons.join("; ")
+    )
 }
 
 impl From<ManageError> for Failure {

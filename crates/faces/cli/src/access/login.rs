@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, IsTerminal as _};
 use std::path::Path;
 
+use api_types::kinds::UNAUTHENTICATED;
 use api_types::{LoginRequest, TokenReply};
 use secrecy::{ExposeSecret as _, SecretString};
 
@@ -104,7 +105,32 @@ async fn with_password(options: Options, client: &Client) -> Result<(TokenReply,
         client: Some(concat!("tutti/", env!("CARGO_PKG_VERSION")).to_owned()),
     };
     let path = ["rbac-api", "v1", "auth", "token"];
-    Ok((client.post(&path, &request).await?, login))
+    let reply = client.post(&path, &request).await;
+    Ok((reply.map_err(|error| named(error, &login))?, login))
+}
+
+/// A refusal that names the login and the next step; whether there is such a user is not told.
+fn named(error: Failure, login: &str) -> Failure {
+    match error {
+        Failure::Refused {
+            status,
+            kind,
+            permission,
+            ..
+        } if kind == UNAUTHENTICATED.name => {
+            let login = terminal::harmless(login);
+            Failure::Refused {
+                status,
+                kind,
+                msg: format!(
+                    "the login {login:?} or its password is wrong; try again, or let an administrator reset the password \
+                     (`tutti user reset {login}`)"
+                ),
+                permission,
+            }
+        }
+        other => other,
+    }
 }
 
 /// A client that acts as `user`, whose password is asked for; its token is kept nowhere.

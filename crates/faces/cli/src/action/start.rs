@@ -18,7 +18,7 @@ pub(super) struct ActionOptions {
     #[command(flatten)]
     pub(super) environment: Environment,
     /// How many nodes at once [default: the server's limit]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::span::count)]
     pub(super) concurrency: Option<u32>,
     #[command(flatten)]
     pub(super) rollout: Rollout,

@@ -31,7 +31,7 @@ or not yet on a server that follows;
 2 nothing was asked for, since the settings or the server's answer do not allow it.")]
 pub struct Options {
     /// Environments, as branches are called there
-    #[arg(value_name = "ENVIRONMENT", required_unless_present_any = ["all", "modules", "dry_run"])]
+    #[arg(value_name = "ENVIRONMENT")]
     pub(super) environments: Vec<String>,
     /// All environments; those whose branches are gone go too
     #[arg(long, conflicts_with = "environments")]
@@ -115,9 +115,22 @@ impl Options {
     pub(super) fn is_local(&self) -> bool {
         self.place.local
     }
+
+    /// Refuses a deployment of everything that was not asked for.
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        let names_what = !self.environments.is_empty() || !self.modules.is_empty();
+        if names_what || self.all || self.dry_run {
+            return Ok(());
+        }
+        Err(Failure::Usage(
+            "no environment is named: name some, as in `tutti code deploy production`, or deploy all with --all"
+                .to_owned(),
+        ))
+    }
 }
 
 pub(super) async fn run(options: &Options, client: &Client, name: Name) -> Result<u8, Failure> {
+    options.check()?;
     let command = CodeDeploysCommand {
         environments: options.environments.clone(),
         deploy_all: options.all || options.environments.is_empty(),

@@ -7,7 +7,7 @@ use crate::client::Client;
 use crate::defaults::JOBS_SHOWN;
 use crate::shown::{Shown, json};
 use crate::values::duration;
-use crate::{EXIT_SUCCESS, Failure, Format, table, terminal};
+use crate::{EXIT_SUCCESS, Failure, Format, plan, table, terminal};
 
 /// The jobs to list.
 #[derive(Debug, clap::Args)]
@@ -94,6 +94,9 @@ pub(super) async fn show(
     table::print(&heading, rows);
     if list.items.iter().any(runs_anywhere) {
         say!("{}", terminal::dim("* the environment was not enforced"));
+    }
+    if filter.is_empty() {
+        plan::print_questions(client).await;
     }
     Ok(EXIT_SUCCESS)
 }

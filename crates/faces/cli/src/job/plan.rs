@@ -22,7 +22,7 @@ pub struct Options {
     #[command(flatten)]
     place: Where,
     /// How many nodes at once
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::span::count)]
     concurrency: Option<u32>,
     #[command(flatten)]
     rollout: Rollout,

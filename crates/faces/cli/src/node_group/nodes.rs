@@ -78,7 +78,12 @@ pub(super) async fn unpin_from_all(options: &Nodes, client: &Client) -> Result<u
 }
 
 pub(super) async fn explain(options: &Explain, client: &Client) -> Result<u8, Failure> {
-    let node = options.node.as_str();
+    let nodes = targets::nodes(client, &options.node).await?;
+    let [node] = nodes.as_slice() else {
+        let what = format!("name one node: {} stands for {}", options.node, nodes.len());
+        return Err(Failure::Usage(what));
+    };
+    let node = node.as_str();
     let path = ["classifier-api", "v1", "classified", "nodes", node];
     let known = ClassifyNode::default();
     if options.shown.format == Format::Json {

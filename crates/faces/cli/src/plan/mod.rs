@@ -10,6 +10,7 @@ mod running;
 mod steps;
 mod targets;
 
+pub(crate) use self::read::print_questions;
 pub(crate) use self::run::detail as plan_detail;
 pub(crate) use self::targets::PlanTargets;
 use crate::Failure;

@@ -196,16 +196,7 @@ pub(super) async fn jobs(options: &Jobs, client: &Client) -> Result<u8, Failure>
 }
 
 async fn listed(limit: u64, format: Format, client: &Client) -> Result<u8, Failure> {
-    let limit = limit.to_string();
-    let query = [
-        ("order_by", "name"),
-        ("order", "desc"),
-        ("limit", limit.as_str()),
-        ("results", "exclude"),
-    ];
-    let list: PlanJobList = client
-        .get(&["orchestrator", "v1", "plan_jobs"], &query)
-        .await?;
+    let list = newest(&limit.to_string(), client).await?;
     if format == Format::Json {
         json(&list);
         return Ok(EXIT_SUCCESS);
@@ -232,6 +223,31 @@ async fn listed(limit: u64, format: Format, client: &Client) -> Result<u8, Failu
         asking.iter().for_each(|line| say!("{line}"));
     }
     Ok(EXIT_SUCCESS)
+}
+
+/// Prints the questions that plans wait with, below another list; nothing if the user may not see plan jobs.
+pub(crate) async fn print_questions(client: &Client) {
+    let limit = JOBS_SHOWN.to_string();
+    let Ok(list) = newest(&limit, client).await else {
+        return;
+    };
+    let asking: Vec<_> = list.items.iter().flat_map(questions).collect();
+    if !asking.is_empty() {
+        say!("");
+        asking.iter().for_each(|line| say!("{line}"));
+    }
+}
+
+async fn newest(limit: &str, client: &Client) -> Result<PlanJobList, Failure> {
+    let query = [
+        ("order_by", "name"),
+        ("order", "desc"),
+        ("limit", limit),
+        ("results", "exclude"),
+    ];
+    client
+        .get(&["orchestrator", "v1", "plan_jobs"], &query)
+        .await
 }
 
 /// The state, as a person sees it: a plan that waits for an answer does nothing by itself.

@@ -76,7 +76,7 @@ pub struct Plan {
 #[derive(Debug, clap::Args)]
 struct Bounds {
     /// How many nodes at once [default: the server's limit]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::span::count)]
     concurrency: Option<u32>,
     #[command(flatten)]
     rollout: Rollout,

@@ -34,7 +34,7 @@ pub struct Options {
     #[arg(long)]
     noop: bool,
     /// How many nodes at once [default: the server's limit]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = crate::span::count)]
     concurrency: Option<u32>,
     #[command(flatten)]
     rollout: Rollout,

@@ -414,3 +414,36 @@ fn sizes_and_limits_that_make_no_sense_are_refused_before_anything_is_sent() {
         }
     }
 }
+
+#[tokio::test]
+async fn plans_that_wait_for_an_answer_stand_below_the_jobs() {
+    let items = json!({"items": [job("finished", json!({"finished": 2}))],
+        "pagination": {"limit": 50, "offset": 0, "order": "desc", "order_by": "name", "total": 1,
+            "type": ""}});
+    let plan = json!({"id": "", "name": "12", "state": "running",
+        "options": {"plan_name": "deploy::rollout"}, "result": null, "owner": {"login": "anna"},
+        "created_timestamp": "2026-11-22T10:00:00Z", "events": {"id": ""},
+        "questions": [{"step": "3", "prompt": "Go on?", "sensitive": false,
+            "asked_timestamp": "2026-11-22T10:00:02Z"}]});
+    let plans = json!({"items": [plan], "pagination": {"limit": 50, "offset": 0,
+        "order_by": "name", "order": "desc", "total": 1}});
+    let answers = vec![
+        ("GET /orchestrator/v1/jobs", 200, items),
+        ("GET /orchestrator/v1/plan_jobs", 200, plans),
+    ];
+    let fake = Fake::start(answers.clone()).await;
+    let ran = fake.run(&["tutti", "job", "list"]).await;
+    let last = ran.printed.lines().last().unwrap_or_default();
+    assert_eq!(
+        last,
+        "plan job 12 asks: Go on?  tutti plan approve 12 3 --answer TEXT"
+    );
+    // Who looks for something else gets that alone, and so does who may not see plan jobs.
+    let ran = fake
+        .run(&["tutti", "job", "list", "--state", "finished"])
+        .await;
+    assert!(!ran.printed.contains("asks"), "{}", ran.printed);
+    let fake = Fake::start(answers[..1].to_vec()).await;
+    let ran = fake.run(&["tutti", "job", "list"]).await;
+    assert_eq!((ran.code, ran.error.as_str()), (0, ""));
+}

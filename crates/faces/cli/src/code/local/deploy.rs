@@ -41,6 +41,7 @@ enum Wish<'f> {
 }
 
 pub(in crate::code) async fn run(options: &Options) -> Result<u8, Failure> {
+    options.check()?;
     let (deployer, command) = options.place.open()?;
     let done = match options.modules.is_empty() {
         true => Box::pin(whole(options, &deployer)).await,

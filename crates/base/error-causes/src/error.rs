@@ -15,12 +15,12 @@ pub struct ConnectionError {
     text: String,
 }
 
-/// What a caller may decide on.
+/// Kind of failure, by which a caller can decide on a retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ConnectionErrorKind {
-    /// The peer's certificate is not accepted here. Trying again changes nothing.
+    /// The peer's certificate is not accepted here. A retry cannot succeed.
     PeerCertificate,
-    /// The peer does not accept the certificate of this side, or wants one. Trying again changes nothing.
+    /// The peer does not accept the certificate of this side, or requires one. A retry cannot succeed.
     OwnCertificate,
     /// TLS failed in another way; often the peer does not speak TLS at all.
     Tls,
@@ -39,7 +39,7 @@ pub enum ConnectionErrorKind {
 // === impl ConnectionError ===
 
 impl ConnectionError {
-    /// The cause of `error` that says most. Its addresses are left out.
+    /// Finds the most specific cause of `error`. Addresses are left out.
     pub fn of(error: &(dyn Error + 'static)) -> Self {
         let found = causes(error).find_map(|cause| {
             let tls = cause.downcast_ref().map(tls::describe);
@@ -54,7 +54,7 @@ impl ConnectionError {
         found.or_else(io).unwrap_or_else(|| {
             let innermost = causes(error).last().unwrap_or(error);
             let text = match innermost.downcast_ref::<reqwest::Error>() {
-                // Its own words name the address.
+                // Its own text contains the address.
                 Some(error) => describe_request(error).to_owned(),
                 None => innermost.to_string(),
             };

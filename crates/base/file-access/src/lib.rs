@@ -1,6 +1,7 @@
 //! Files that this process may not read or write, with the cause in plain words. Main type: [`Denial`].
 //!
-//! The rule: owner, group and mode of the very file or directory that denies it are named, and the user of this process.
+//! Invariant: a denial names the owner, group and mode of the file or directory that denies the access, and the user of
+//! this process.
 
 use std::fs::{self, File, Metadata};
 use std::io::Read as _;
@@ -12,35 +13,35 @@ use rustix::fs::{Access, AtFlags, CWD, accessat};
 /// Bytes of a table of accounts that are read: 100 bytes for each of 10,000 accounts.
 const TABLE_BYTES: u64 = 1_000_000;
 
-/// The use of a file that is wanted.
+/// The kind of access that is needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileUse {
-    /// A file is read.
+    /// Read the file.
     Read,
-    /// Entries of a directory are made and removed.
+    /// Create and remove entries of the directory.
     WriteDirectory,
 }
 
-/// The file or directory that denies a use by its mode.
+/// The file or directory whose mode denies the access.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} belongs to {owner} and group {group} with mode {mode:04o}, and this process runs as {user}", path.display())]
 pub struct Denial {
     /// The file itself, or a directory above it.
     pub path: PathBuf,
-    /// Name of its owner, or the number.
+    /// Name of its owner, or the user id if it has no name.
     pub owner: String,
-    /// Name of its group, or the number.
+    /// Name of its group, or the group id if it has no name.
     pub group: String,
-    /// Bits of its mode.
+    /// Permission bits of its mode.
     pub mode: u32,
-    /// Name of the user that this process runs as, or the number.
+    /// Name of the user that this process runs as, or the user id if it has no name.
     pub user: String,
 }
 
 // === impl Denial ===
 
 impl Denial {
-    /// The first directory on the way, or the file itself, that denies the use; `None` if none does so by its mode.
+    /// Finds the first directory of `path`, or the file itself, that denies the access; `None` if no mode denies it.
     pub fn find(path: &Path, wanted: FileUse) -> Option<Self> {
         let above: Vec<&Path> = path.ancestors().collect();
         above.into_iter().rev().find_map(|at| {
@@ -65,7 +66,7 @@ impl Denial {
     }
 }
 
-/// Name of the user that this process runs as, or the number.
+/// Name of the user that this process runs as, or the user id if it has no name.
 pub fn own_user() -> String {
     user_name(rustix::process::geteuid().as_raw())
 }
@@ -74,7 +75,7 @@ fn user_name(uid: u32) -> String {
     name_in("/etc/passwd", uid)
 }
 
-/// The name of an id in one of the system's tables; the number where it is not there.
+/// Looks up the name of an id in a table of accounts; returns the id itself if the table does not have it.
 fn name_in(table: &str, id: u32) -> String {
     let mut text = String::new();
     if let Ok(file) = File::open(table) {

@@ -1,7 +1,7 @@
 //! Parts of a server that may be missing, because a file that they need cannot be used: [`Feature`].
 //!
-//! The invariant: whatever keeps a feature from starting, the server runs without it, every use is answered with the
-//! reason, and the feature starts as soon as it can.
+//! Invariant: if a feature cannot start, the server runs without it, every use gets the reason as an error, and the
+//! feature starts as soon as it can.
 
 pub mod defaults;
 
@@ -89,17 +89,17 @@ impl<T> Feature<T> {
         }
     }
 
-    /// Name and state, for those who report on the server.
+    /// Name and state, for status and health reports.
     pub fn status(&self) -> FeatureStatus {
         self.inner.attempts.status.clone()
     }
 
-    /// Ends the attempts.
+    /// Stops the attempts to start the feature.
     pub async fn shutdown(&self) {
         self.inner.stop.cancel();
         let retrying = lock(&self.inner.retrying).take();
         if let Some(retrying) = retrying {
-            // A panic was told when it happened.
+            // A panic was logged when it happened.
             drop(retrying.await);
         }
     }
@@ -127,7 +127,7 @@ impl<T: Send + Sync + 'static> Feature<T> {
         feature
     }
 
-    /// As [`start`](Self::start), for what only reads small files.
+    /// Like [`start`](Self::start), for a `start` function that only reads small files.
     pub async fn read(
         service: &'static str,
         inability: &str,
@@ -157,7 +157,7 @@ impl<T> fmt::Debug for Feature<T> {
 // === impl Attempts ===
 
 impl<T> Attempts<T> {
-    /// Keeps the outcome of an attempt; a failure is logged if it is news. `true`: the feature has started.
+    /// Records the result of an attempt, and logs a failure that differs from the last one. `true`: the feature has started.
     fn note(&self, outcome: Result<T, String>) -> bool {
         let status = &self.status.inner;
         match outcome {
@@ -232,7 +232,7 @@ impl FeatureStatus {
 // === impl FeatureFault ===
 
 impl FeatureFault {
-    /// What the server cannot do, for those who may not know its files.
+    /// Message for users who may not see paths: the inability, without the file that causes it.
     pub fn without_place(&self) -> String {
         format!("{}; the server's log says why", self.inability)
     }

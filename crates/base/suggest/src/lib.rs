@@ -1,9 +1,9 @@
 //! Near matches for a name that does not exist. Main functions: [`nearest`] and [`did_you_mean`].
 //!
-//! The invariant: a suggestion is always one of the candidates, and the work for one name is bounded by the number of
+//! Invariant: a suggestion is always one of the candidates, and the work for one name is bounded by the number of
 //! candidates and [`NAME_BYTES`].
 
-/// Suggestions for one name: more than three are a list to read, not a hint.
+/// Largest number of suggestions for one name: more than three would be a list, not a hint.
 pub const SUGGESTIONS: usize = 3;
 
 /// Longest name that is compared: a certname has at most 253 bytes, names of tasks and plans are shorter.
@@ -48,7 +48,7 @@ pub fn did_you_mean<'a>(wanted: &str, candidates: impl IntoIterator<Item = &'a s
     }
 }
 
-/// Mistakes between the two, or `None` if they are too many. The first part of a name counts as the name: `wbe1` is
+/// Number of mistakes between the two names, or `None` if there are too many. The first part of a name counts as the name: `wbe1` is
 /// as near to `web1.example.com` as to `web1`.
 fn distance(wanted: &str, candidate: &str) -> Option<usize> {
     if candidate.len() > NAME_BYTES {

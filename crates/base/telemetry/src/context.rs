@@ -1,29 +1,29 @@
-//! A place in a trace: [`Context`], and its text form.
+//! Trace context: [`Context`], and its text form.
 //!
-//! The rule: the text is the header `traceparent` of W3C Trace Context; what is not exactly that
-//! is no context at all.
+//! Invariant: the text is the header `traceparent` of W3C Trace Context; any deviation from that
+//! format is refused.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Which trace; not all zero.
+/// Id of a trace; not all zero.
 pub type TraceId = [u8; 16];
 
-/// Which span of a trace; not all zero.
+/// Id of a span within its trace; not all zero.
 pub type SpanId = [u8; 8];
 
-/// A span, as others speak of it.
+/// Reference to a span, as it is passed to other tasks and programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Context {
-    /// Which trace.
+    /// Id of the trace.
     pub trace: TraceId,
-    /// Which span of it.
+    /// Id of the span within the trace.
     pub span: SpanId,
-    /// Whether its spans are kept.
+    /// True if the spans of the trace are exported.
     pub sampled: bool,
 }
 
-/// A text that is no `traceparent`.
+/// Error for a text that is not a valid `traceparent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "not a traceparent of W3C Trace Context: 00-<32 hex digits>-<16 hex digits>-<2 hex digits>"
@@ -36,7 +36,7 @@ const LENGTH: usize = 55;
 // === impl Context ===
 
 impl Context {
-    /// The begin of a new trace.
+    /// Starts a new trace.
     pub(crate) fn root(sampled: bool) -> Self {
         Self {
             trace: rand::random::<u128>().max(1).to_be_bytes(),
@@ -45,7 +45,7 @@ impl Context {
         }
     }
 
-    /// A new span of the same trace.
+    /// Creates a new span in the same trace.
     pub fn child(&self) -> Self {
         Self {
             span: span_id(),
@@ -53,7 +53,7 @@ impl Context {
         }
     }
 
-    /// The trace's id in hexadecimal, as trace viewers take it.
+    /// Returns the trace's id in hexadecimal, as trace viewers accept it.
     pub fn trace_id(&self) -> String {
         hex(&self.trace)
     }
@@ -99,7 +99,7 @@ impl FromStr for Context {
     }
 }
 
-/// Lower-case digits only, as the standard has it.
+/// Accepts lower-case digits only, as the standard demands.
 fn unhex<const N: usize>(digits: &[u8]) -> Result<[u8; N], InvalidTraceparent> {
     let digit = |byte: u8| match byte {
         b'0'..=b'9' => Ok(byte - b'0'),

@@ -1,6 +1,6 @@
-//! Within which span the caller works: [`current`].
+//! The span of the current task: [`current`].
 //!
-//! The rule: it holds for the future given to [`within`] and for nothing that this spawns.
+//! Invariant: it applies to the future given to [`within`], and not to tasks that this future spawns.
 
 use crate::Context;
 
@@ -8,12 +8,12 @@ tokio::task_local! {
     static CURRENT: Context;
 }
 
-/// The span within which this is called, if any.
+/// Returns the span of the calling task; `None` outside of [`within`].
 pub fn current() -> Option<Context> {
     CURRENT.try_with(|context| *context).ok()
 }
 
-/// Does `work` within a span.
+/// Runs `work` within the span `context`.
 pub async fn within<F: Future>(context: Context, work: F) -> F::Output {
     CURRENT.scope(context, work).await
 }

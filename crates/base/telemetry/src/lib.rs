@@ -1,10 +1,11 @@
-//! Traces: which piece of work belongs to which request, without a word about where they are sent.
+//! Tracing: spans that connect each piece of work with the request that caused it. The export of
+//! spans is not part of this crate.
 //!
-//! [`Tracer`] is the handle that engines and faces are given; a [`Context`] names a place in a
-//! trace and goes from one to the next, in a header, a job's row or [`current`]. The rules: a
-//! [`Span`] is handed in once, when its work is over, so nothing open is kept anywhere; what is
-//! not sampled costs nothing; and no attribute holds what a client chose freely (parameters,
-//! output, tokens, paths): names of routes, numbers, states and certnames.
+//! [`Tracer`] is the handle that engines and faces receive; a [`Context`] refers to a span and is
+//! passed on in a header, in a job's row or by [`current`]. Invariants: a [`Span`] is recorded
+//! once, when its work has ended, so no open spans are stored; a trace that is not sampled costs
+//! nothing; and no attribute holds a value that a client chose freely (parameters, output, tokens,
+//! paths), only names of routes, numbers, states and certnames.
 
 mod context;
 mod current;

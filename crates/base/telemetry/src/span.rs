@@ -1,50 +1,50 @@
-//! A piece of work that is over: [`Span`].
+//! Finished pieces of work in a trace: [`Span`].
 
 use std::borrow::Cow;
 use std::time::SystemTime;
 
 use crate::{Context, SpanId};
 
-/// What was done, from when to when, and as a part of what.
+/// A finished piece of work, with its time and its parent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Span {
-    /// Its own place.
+    /// Trace and id of this span.
     pub context: Context,
-    /// The span that it is a part of.
+    /// Id of the parent span; `None` for the first span of a trace.
     pub parent: Option<SpanId>,
-    /// Whether that one is another program's.
+    /// True if the parent span belongs to another program.
     pub parent_is_remote: bool,
-    /// For people.
+    /// Name that trace viewers show.
     pub name: Cow<'static, str>,
-    /// What kind.
+    /// Side of the call that the span describes.
     pub kind: SpanKind,
-    /// From when.
+    /// Start time of the work.
     pub start: SystemTime,
-    /// To when.
+    /// End time of the work; not before `start`.
     pub end: SystemTime,
-    /// What is known of it. No secrets.
+    /// Attributes by name. They never hold secrets.
     pub attributes: Vec<(&'static str, Value)>,
-    /// Whether it came to a bad end.
+    /// True if the work failed.
     pub failed: bool,
 }
 
-/// Which side of a call a span is.
+/// Side of a call that a span describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpanKind {
-    /// A request that was answered.
+    /// A request that this program answered.
     Server,
-    /// A request that was sent.
+    /// A request that this program sent.
     Client,
-    /// Neither.
+    /// Work inside this program.
     Internal,
 }
 
-/// What an attribute holds.
+/// Value of an attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
-    /// Text.
+    /// Text, such as a name or state.
     Text(String),
-    /// A number.
+    /// A number, such as a count.
     Number(i64),
 }
 

@@ -1,7 +1,6 @@
-//! Where spans are handed in: [`Tracer`].
+//! Recording of spans: [`Tracer`].
 //!
-//! The rule: whoever has no use for traces has [`Tracer::default`], which takes nothing and costs
-//! nothing; a [`Sink`] never waits.
+//! Invariant: [`Tracer::default`] records nothing and costs nothing; a [`Sink`] never waits.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,45 +8,45 @@ use std::time::SystemTime;
 
 use crate::{Context, Span, SpanId, SpanKind, TraceId, Value};
 
-/// Takes spans. Clones share it.
+/// Handle that records spans. Clones share the same sink.
 #[derive(Clone, Default)]
 pub struct Tracer(Option<Arc<dyn Sink>>);
 
-/// Where spans go.
+/// Receiver of finished spans, for example an exporter.
 pub trait Sink: Send + Sync {
-    /// Whether the spans of a trace are kept; asked once, where the trace enters this server.
+    /// Decides if the spans of a trace are exported; called once, when the trace enters this server.
     fn samples(&self, parent: Option<&Context>, trace: &TraceId) -> bool;
 
-    /// Takes a span, or loses it; it must not wait.
+    /// Takes a span, or drops it; must not wait.
     fn take(&self, span: Span);
 }
 
-/// Work that has begun. It is a value and no guard: what is dropped is simply not told.
+/// Start of a span whose work goes on. It is a plain value and not a guard: if it is dropped, no span is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Begun {
-    /// Its place.
+    /// Trace and id of the span.
     pub context: Context,
-    /// The span that it is a part of.
+    /// Id of the parent span; `None` for the first span of a trace.
     pub parent: Option<SpanId>,
-    /// When.
+    /// Start time of the work.
     pub start: SystemTime,
 }
 
 // === impl Tracer ===
 
 impl Tracer {
-    /// Hands spans to `sink`.
+    /// Creates a tracer that passes spans to `sink`.
     pub fn new(sink: Arc<dyn Sink>) -> Self {
         Self(Some(sink))
     }
 
-    /// Whether spans go anywhere.
+    /// Returns true if there is a sink.
     pub fn is_on(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Begins what comes from outside, within the caller's trace or as a new one. `None`: it is
-    /// not sampled.
+    /// Starts a span for work that comes from outside, in the caller's trace or in a new one.
+    /// `None`: the trace is not sampled.
     pub fn enter(&self, parent: Option<Context>) -> Option<Begun> {
         let sink = self.0.as_ref()?;
         let context = parent.map_or_else(|| Context::root(true), |parent| parent.child());
@@ -59,7 +58,7 @@ impl Tracer {
         })
     }
 
-    /// Begins a part of `parent`; of nothing, a new trace.
+    /// Starts a span below `parent`, or a new trace if there is none. `None`: the trace is not sampled.
     pub fn begin(&self, parent: Option<Context>) -> Option<Begun> {
         let Some(parent) = parent else {
             return self.enter(None);
@@ -70,7 +69,7 @@ impl Tracer {
             .then(|| Begun::within(parent, SystemTime::now()))
     }
 
-    /// Hands a span in.
+    /// Records a finished span.
     pub fn take(&self, span: Span) {
         if let Some(sink) = &self.0 {
             sink.take(span);
@@ -87,7 +86,7 @@ impl fmt::Debug for Tracer {
 // === impl Begun ===
 
 impl Begun {
-    /// A part of `parent` that began then.
+    /// Creates a span below `parent` that started at `start`.
     pub fn within(parent: Context, start: SystemTime) -> Self {
         Self {
             context: parent.child(),
@@ -96,7 +95,7 @@ impl Begun {
         }
     }
 
-    /// The whole of it.
+    /// Finishes the span at `end`.
     pub fn ended(self, name: &'static str, end: SystemTime) -> Span {
         Span {
             context: self.context,
@@ -116,7 +115,7 @@ impl Begun {
 // === impl Span ===
 
 impl Span {
-    /// With one fact more.
+    /// Adds one attribute.
     #[must_use]
     pub fn with(mut self, key: &'static str, value: impl Into<Value>) -> Self {
         self.attributes.push((key, value.into()));

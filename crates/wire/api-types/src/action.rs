@@ -1,4 +1,4 @@
-//! `POST command/action`: run a command or a script on nodes, or put a file in place there.
+//! `POST command/action`: run a command or a script on nodes, or upload a file to them.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -8,70 +8,73 @@ use crate::rollout::{BatchSizes, Portion, RolloutOptions};
 use crate::scope::Scope;
 use crate::{ApiError, Object, limits, strict};
 
-/// The request. The parameters are those of the task `bolt_shim::<type>`, whose permission is needed.
+/// Body of `POST command/action`. The parameters are those of the task `bolt_shim::<type>`, and the
+/// user needs the permission to run that task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ActionCommand {
-    /// The kind of action.
+    /// Kind of action: command, script or upload.
     #[serde(rename = "type")]
     pub kind: ActionType,
     /// `command`; or `content` (Base64), `name` and `arguments` of a script; or `content` (Base64), `name` and
     /// `path` of a file.
     #[schema(value_type = Object)]
     pub params: Object,
-    /// The nodes.
+    /// Nodes that the command is for.
     #[serde(deserialize_with = "strict::keyed")]
     pub scope: Scope,
-    /// The environment that rights are bound to.
+    /// Environment to which the user's permissions are bound; `production` by default.
     #[serde(default = "production")]
     #[schema(default = "production")]
     pub environment: String,
-    /// The user of the nodes who runs it; absent: the agent's own.
+    /// User of the nodes who runs the action; absent: the user of the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_as: Option<String>,
-    /// Free text.
+    /// Free text shown in lists and logs; may be empty.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<String>)]
     pub description: String,
-    /// Free keys and values, given back with the job (ticket numbers and the like).
+    /// Arbitrary keys and values (ticket numbers, for example), returned unchanged with the job.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Object)]
     pub userdata: Object,
-    /// How long each node may take, in seconds; 0: no limit; absent: the server's default.
+    /// Timeout for each node, in seconds; 0: no limit; absent: the server's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
-    /// How many nodes of this job run at once; absent: as many as the server allows.
+    /// Number of nodes of this job that may run at the same time; absent: the server's limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1)]
     pub concurrency: Option<u32>,
-    /// The sizes of the batches that the nodes are taken in: a number, a share such as `"10%"`, or a list of such sizes,
-    /// whose last one repeats. A batch starts when the one before has ended. Absent: all nodes are one batch.
+    /// Sizes of the batches: a number of nodes, a percentage such as `"10%"`, or a list of such
+    /// sizes, of which the last one repeats. A batch starts when the previous one has ended.
+    /// Absent: all nodes form one batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub batch: Option<BatchSizes>,
-    /// Seconds between the end of a batch and the start of the next.
+    /// Pause between the end of a batch and the start of the next one, in seconds; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause_between_batches: Option<u64>,
-    /// How many nodes may fail, or which share of them (`"10%"`). With one more, no other node starts.
+    /// Number of nodes that may fail, or their percentage (`"10%"`). After one more failure no
+    /// further node is started. Absent: any number may fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub max_failures: Option<Portion>,
 }
 
-/// The kind of action.
+/// Kind of action that nodes perform.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ActionType {
-    /// A line for the shell.
+    /// A command line for the shell.
     Command,
-    /// A script that is sent with the request.
+    /// A script that the request contains.
     Script,
-    /// A file that is sent with the request.
+    /// A file that the request contains.
     Upload,
 }
 
 impl ActionCommand {
-    /// Checks what the types alone do not say.
+    /// Checks the limits that the types do not express.
     ///
     /// # Errors
     /// A validation error that names the key.
@@ -81,7 +84,7 @@ impl ActionCommand {
         limits::check_texts(&self.description, &self.userdata)
     }
 
-    /// The options that make it a rollout.
+    /// Returns the batches, the pause between them and the tolerated failures of this job.
     pub fn rollout(&self) -> RolloutOptions {
         RolloutOptions {
             batch: self.batch.clone(),

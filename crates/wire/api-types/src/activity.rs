@@ -1,4 +1,4 @@
-//! `GET /activity-api/v1|v2/events`: the audit in the shape of Puppet Enterprise's activity
+//! `GET /activity-api/v1|v2/events`: the audit log in the format of Puppet Enterprise's activity
 //! service.
 
 use serde::{Deserialize, Serialize};
@@ -10,141 +10,141 @@ use crate::order::Order;
 use crate::parameters::Parameters;
 use crate::{ApiError, Timestamp};
 
-/// What happened, the latest first unless asked otherwise.
+/// Audit events in the format of version 1, newest first by default.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ActivityV1 {
-    /// What happened.
+    /// Audit events of this page.
     pub commits: Vec<ActivityCommitV1>,
-    /// How many there are without `limit` and `offset`.
+    /// Number of items in the whole list, without `limit` and `offset`.
     #[serde(rename = "total-rows")]
     pub total_rows: u64,
-    /// As asked, or 1000.
+    /// Limit of the request, or 1000.
     pub limit: u64,
-    /// As asked, or 0.
+    /// Offset of the request, or 0.
     pub offset: u64,
 }
 
-/// One thing that happened.
+/// One audit event in the format of version 1.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ActivityCommitV1 {
-    /// To what.
+    /// Object that the operation changed.
     pub object: ActivityName,
-    /// By whom.
+    /// User or program that performed the operation.
     pub subject: ActivityName,
-    /// When.
+    /// Time of the operation, in UTC.
     pub timestamp: Timestamp,
-    /// In words; always one.
+    /// Description of the event as text; always exactly one.
     pub events: Vec<ActivityMessage>,
 }
 
-/// Something with a name.
+/// Id and name of a user, a program or an object.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ActivityName {
-    /// May be empty.
+    /// Id of the subject or object; may be empty.
     pub id: String,
-    /// May be empty.
+    /// Name of the subject or object; may be empty.
     pub name: String,
 }
 
-/// In words.
+/// Text of an audit event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ActivityMessage {
-    /// For people.
+    /// Sentence that describes the operation.
     pub message: String,
 }
 
-/// What happened, the latest first unless asked otherwise.
+/// Audit events in the format of version 2, newest first by default.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ActivityV2 {
-    /// What happened.
+    /// Audit events of this page.
     pub commits: Vec<ActivityCommitV2>,
-    /// How much there is.
+    /// Size of the whole list, and the part of it that was returned.
     pub pagination: ActivityPagination,
 }
 
-/// One thing that happened.
+/// One audit event in the format of version 2.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ActivityCommitV2 {
-    /// To what; none or one.
+    /// Objects that the operation changed; at most one.
     pub objects: Vec<ActivityObject>,
-    /// By whom.
+    /// User or program that performed the operation.
     pub subject: ActivityName,
-    /// When.
+    /// Time of the operation, in UTC.
     pub timestamp: Timestamp,
-    /// From where; null where nobody knows.
+    /// Address from which the request came; null if it is unknown.
     pub ip_address: Option<String>,
-    /// In words; always one.
+    /// Description of the event as text; always exactly one.
     pub events: Vec<ActivityEvent>,
 }
 
-/// To what.
+/// Object that an operation changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ActivityObject {
-    /// Its id.
+    /// Id of the object.
     pub id: String,
-    /// Its name.
+    /// Name of the object.
     pub name: String,
-    /// `job`, `role`, …
+    /// Type of the object: `job`, `role`, …
     #[serde(rename = "type")]
     pub kind: String,
 }
 
-/// What it was.
+/// Operation of an audit event.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ActivityEvent {
     /// The operation's id in the API document, for example `command_task`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The type of the object.
+    /// Type of the object that the operation changed.
     pub what: String,
-    /// What the operation does.
+    /// Summary of the operation, from the API document.
     pub description: String,
-    /// For people.
+    /// Sentence that describes the operation.
     pub message: String,
 }
 
-/// How much there is.
+/// Size of the whole list, and the part of it that was returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ActivityPagination {
-    /// How many there are without `limit` and `offset`.
+    /// Number of items in the whole list, without `limit` and `offset`.
     pub total: u64,
-    /// As asked, or 1000.
+    /// Limit of the request, or 1000.
     pub limit: u64,
-    /// As asked, or 0.
+    /// Offset of the request, or 0.
     pub offset: u64,
 }
 
-/// What to list.
+/// Filters and page of a query for audit events.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ActivityQuery {
-    /// Of one service.
+    /// Only events of this service; `None`: of all services.
     pub service: Option<String>,
-    /// `users`, …
+    /// Only events of this type of subject, for example `users`; `None`: of all types.
     pub subject_type: Option<String>,
-    /// By one of these.
+    /// Only events of these subjects; empty: of all subjects.
     pub subject_ids: Vec<String>,
-    /// `job`, …
+    /// Only events about this type of object, for example `job`; `None`: about all types.
     pub object_type: Option<String>,
-    /// To one of these.
+    /// Only events about these objects; empty: about all objects.
     pub object_ids: Vec<String>,
-    /// From one address.
+    /// Only events of requests from this address; `None`: from all addresses.
     pub ip_address: Option<String>,
-    /// Not before.
+    /// Earliest time of the events, inclusive; `None`: no limit.
     pub start: Option<Timestamp>,
-    /// Not after.
+    /// Latest time of the events, inclusive; `None`: no limit.
     pub end: Option<Timestamp>,
-    /// How many at most.
+    /// Largest number of events to return.
     pub limit: u64,
-    /// How many are left out.
+    /// Number of events to skip at the beginning.
     pub offset: u64,
-    /// The oldest first.
+    /// True if the oldest event comes first.
     pub ascending: bool,
 }
 
 // === impl ActivityQuery ===
 
 impl ActivityQuery {
-    /// From the query parameters of version 1.
+    /// Reads the query parameters of version 1.
     ///
     /// # Errors
     /// A validation error that names the parameter.
@@ -167,8 +167,8 @@ impl ActivityQuery {
         Ok(query)
     }
 
-    /// From the query parameters of version 2, where filters are a JSON array of objects in
-    /// `query`. All of them have to match; several ids of one kind are alternatives.
+    /// Reads the query parameters of version 2, where `query` is a JSON array of filter objects.
+    /// All filters must match; several ids of one type are alternatives.
     ///
     /// # Errors
     /// A validation error that names the parameter.
@@ -257,7 +257,7 @@ fn list(ids: Option<String>) -> Vec<String> {
     ids.map(str::to_owned).collect()
 }
 
-/// Both are in use.
+/// Subject types are in use both in the singular and in the plural.
 fn plural(kind: String) -> String {
     match kind.as_str() {
         "user" => "users".to_owned(),

@@ -1,4 +1,4 @@
-//! `GET /audit/v1/entries`: the audit as it is chained.
+//! `GET /audit/v1/entries`: the entries of the audit log with their hash chain.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -7,97 +7,97 @@ use crate::ApiError;
 use crate::defaults::{AUDIT_ENTRIES, AUDIT_ENTRIES_MAX};
 use crate::parameters::Parameters;
 
-/// Some entries, and the head of the chain.
+/// Consecutive entries of the audit log, and the head of the hash chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AuditEntries {
-    /// The last entry of the chain, as it was after `items` were read.
+    /// Last entry of the chain, read after `items`.
     pub head: AuditHead,
-    /// Heads of the chain in the server's file beside the database; absent if there is no such
+    /// Chain heads that the server keeps in a file beside the database; absent if there is no such
     /// file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<KeptAuditHeads>,
-    /// Entries in their order; none: there are no more.
+    /// Entries in ascending order; empty if there are no further entries.
     pub items: Vec<AuditEntry>,
 }
 
-/// The last entry of the chain.
+/// Last entry of the hash chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AuditHead {
-    /// Its number; 0: there is none.
+    /// Number of the entry; 0 if the chain is empty.
     pub seq: i64,
-    /// Its hash, as 64 hexadecimal digits.
+    /// Hash of the entry, as 64 hexadecimal digits.
     pub hash: String,
 }
 
-/// Heads of the chain that stand beside the database.
+/// Chain heads from the file beside the database.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct KeptAuditHeads {
-    /// The last that was kept; `null`: the file is missing.
+    /// Newest head in the file; `null` if the file is missing.
     pub head: Option<AuditHead>,
-    /// Those that the chain contradicted once and that are still there as evidence.
+    /// Heads that the chain once contradicted, kept as evidence.
     pub contradicted: Vec<AuditHead>,
 }
 
-/// One entry. Every field but `hash` is part of what is hashed.
+/// One entry of the audit log. The hash covers every field except `hash`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AuditEntry {
-    /// Its number, from 1, without gaps.
+    /// Number of the entry, counted from 1 without gaps.
     pub seq: i64,
-    /// The encoding that was hashed.
+    /// Version of the encoding over which the hash was computed.
     pub version: i64,
-    /// When, in milliseconds since 1970.
+    /// Time of the entry, in milliseconds since 1970 (UTC).
     pub at_ms: i64,
     /// `intent`, `result`, `login`, `denied`, `event` or `checkpoint`.
     pub phase: String,
-    /// Of a result: the entry that announced it.
+    /// Number of the intent entry that this result belongs to; null for other phases.
     pub intent: Option<i64>,
     /// `users`, `certificates`, `server` or `anonymous`.
     pub actor_type: String,
-    /// A user's UUID or a certname.
+    /// UUID of the user, or certname of the program.
     pub actor_id: String,
-    /// A login or a certname.
+    /// Login of the user, or certname of the program.
     pub actor_name: String,
-    /// From where.
+    /// Address from which the request came; null if it is unknown.
     pub address: Option<String>,
-    /// `orchestrator`, `rbac`, …
+    /// Service that handled the request: `orchestrator`, `rbac`, …
     pub service: String,
-    /// For example `command_task`.
+    /// Operation id, for example `command_task`.
     pub action: String,
-    /// For example `job`.
+    /// Type of the object, for example `job`.
     pub object_type: String,
-    /// Its id.
+    /// Id of the object; may be empty.
     pub object_id: String,
-    /// Its name.
+    /// Name of the object; may be empty.
     pub object_name: String,
-    /// Method and path.
+    /// HTTP method and path of the request.
     pub route: String,
-    /// `allowed` or `denied`.
+    /// Authorization decision: `allowed` or `denied`.
     pub decision: String,
-    /// The permission that it took.
+    /// Permission that the request needed; null if it needed none.
     pub permission: Option<String>,
-    /// Of a result: the HTTP status.
+    /// HTTP status of the reply; null unless the phase is `result`.
     pub status: Option<i64>,
-    /// How often, for refusals that are counted together.
+    /// Number of denied requests that this entry stands for; 1 otherwise.
     pub times: i64,
-    /// JSON, as the text that is hashed.
+    /// Details as the JSON text that the hash covers.
     pub details: String,
-    /// The hash of the entry before.
+    /// Hash of the previous entry, as 64 hexadecimal digits.
     pub prev: String,
-    /// Its own.
+    /// Hash of this entry, as 64 hexadecimal digits.
     pub hash: String,
 }
 
 /// The query of `GET /audit/v1/entries`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuditQuery {
-    /// The first entry, inclusive.
+    /// Number of the first entry, inclusive.
     pub start: i64,
-    /// How many at most.
+    /// Largest number of entries to return.
     pub limit: u64,
 }
 
 impl AuditQuery {
-    /// From query parameters.
+    /// Reads the query parameters.
     ///
     /// # Errors
     /// A validation error that names the parameter.

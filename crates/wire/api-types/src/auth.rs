@@ -1,4 +1,5 @@
-//! Tokens: `POST /rbac-api/v1/auth/token` and its like.
+//! Login, the current user and revocation of tokens: `POST /rbac-api/v1/auth/token` and related
+//! routes.
 
 use std::fmt;
 
@@ -8,57 +9,58 @@ use utoipa::ToSchema;
 use crate::parameters::Parameters;
 use crate::{ApiError, PreciseTimestamp};
 
-/// A login. Its `Debug` leaves the password out.
+/// Login with a password. `Debug` omits the password.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoginRequest {
-    /// The user.
+    /// Login name of the user.
     pub login: String,
-    /// The password.
+    /// Password of the user.
     #[schema(format = Password)]
     pub password: String,
-    /// `<number>[smhdy]`, seconds without a letter, `0`: the longest; absent: an hour.
+    /// Lifetime of the token as `<number>[smhdy]`, in seconds without a letter; `0`: the longest
+    /// permitted; absent: one hour.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(example = "4h")]
     pub lifetime: Option<String>,
-    /// A name to revoke the token by; unique for each user.
+    /// Label by which the token can be revoked; unique among the tokens of a user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
-    /// What the token is for.
+    /// Purpose of the token, in free text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Which program asked.
+    /// Name of the program that requests the token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
 }
 
-/// A new token. Its `Debug` leaves the token out.
+/// A new token. `Debug` omits the token.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TokenReply {
-    /// URL-safe; shown only here.
+    /// The token, URL-safe; it is never shown again.
     pub token: String,
 }
 
-/// Tokens to revoke, with the token itself in hand.
+/// Tokens to revoke, named by value, label, owner or id.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RevokeTokens {
-    /// The tokens.
+    /// Values of the tokens.
     #[serde(default)]
     pub revoke_tokens: Vec<String>,
-    /// Labels of one's own tokens.
+    /// Labels of the caller's own tokens.
     #[serde(default)]
     pub revoke_tokens_by_labels: Vec<String>,
-    /// Logins: all tokens of these users.
+    /// Logins of users whose tokens are all revoked.
     #[serde(default)]
     pub revoke_tokens_by_usernames: Vec<String>,
-    /// Ids of tokens.
+    /// Ids of the tokens.
     #[serde(default)]
     pub revoke_tokens_by_ids: Vec<String>,
 }
 
 impl RevokeTokens {
-    /// From query parameters, each a list with commas between.
+    /// Reads the query parameters, each a list separated by commas.
     ///
     /// # Errors
     /// A validation error that names the parameter.
@@ -73,7 +75,7 @@ impl RevokeTokens {
         Ok(tokens)
     }
 
-    /// Whether nothing is to be done.
+    /// Returns true if no token is named.
     pub fn is_empty(&self) -> bool {
         self.revoke_tokens.is_empty()
             && self.revoke_tokens_by_labels.is_empty()
@@ -81,7 +83,7 @@ impl RevokeTokens {
             && self.revoke_tokens_by_ids.is_empty()
     }
 
-    /// Adds what `other` names.
+    /// Adds the tokens that `other` names.
     pub fn append(&mut self, other: Self) {
         self.revoke_tokens.extend(other.revoke_tokens);
         self.revoke_tokens_by_labels
@@ -100,41 +102,41 @@ fn list(text: Option<String>) -> Vec<String> {
         .collect()
 }
 
-/// `GET /rbac-api/v1/users/current`: who the token belongs to.
+/// `GET /rbac-api/v1/users/current`: the user to whom the token belongs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct User {
-    /// The UUID.
+    /// UUID of the user.
     pub id: String,
-    /// The name to log in with.
+    /// Login name of the user.
     pub login: String,
-    /// Empty when unknown.
+    /// E-mail address; empty if it is unknown.
     #[serde(default)]
     pub email: String,
-    /// The name for people.
+    /// Name that lists and user interfaces show.
     #[serde(default)]
     pub display_name: String,
-    /// Roles of the user himself.
+    /// Ids of the roles that the user has directly, not through groups.
     #[serde(default)]
     pub role_ids: Vec<i64>,
-    /// Roles by way of groups.
+    /// Ids of the roles that the user has through groups.
     #[serde(default)]
     pub inherited_role_ids: Vec<i64>,
-    /// Groups.
+    /// Ids of the user's groups.
     #[serde(default)]
     pub group_ids: Vec<String>,
-    /// Always false.
+    /// Always false, since this is a user and not a group.
     #[serde(default)]
     pub is_group: bool,
-    /// From a directory.
+    /// True if the user comes from an external directory (LDAP or OIDC).
     #[serde(default)]
     pub is_remote: bool,
-    /// May do everything.
+    /// True if the user has every permission.
     #[serde(default)]
     pub is_superuser: bool,
-    /// May not log in any more.
+    /// True if the user was revoked and can no longer log in.
     #[serde(default)]
     pub is_revoked: bool,
-    /// The last login.
+    /// Time of the user's last login; null if there was none.
     #[serde(default)]
     pub last_login: Option<PreciseTimestamp>,
 }

@@ -1,6 +1,8 @@
-//! The certificate authority: `/puppet-ca/v1/certificate_status`, with puppetserver's shapes where it has one.
+//! Certificate authority: `/puppet-ca/v1/certificate_status`, in puppetserver's format where it has
+//! one.
 //!
-//! Main types: [`CertificateStatus`], [`CertificateChange`]. The rule: no type holds a private key.
+//! Main types: [`CertificateStatus`], [`CertificateChange`]. Invariant: no type holds a private
+//! key.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +16,7 @@ use crate::{ApiError, strict};
 /// A certificate or a request, as puppetserver describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CertificateStatus {
-    /// The certname.
+    /// Certname of the node.
     #[schema(example = "web1.example.com")]
     pub name: String,
     /// `requested`, `signed` or `revoked`.
@@ -23,21 +25,21 @@ pub struct CertificateStatus {
     pub dns_alt_names: Vec<String>,
     /// All alternative names, as `DNS:…` and `IP:…`.
     pub subject_alt_names: Vec<String>,
-    /// Extensions that grant rights, by object id.
+    /// Values of the authorization extensions, by object id.
     pub authorization_extensions: BTreeMap<String, String>,
-    /// The SHA-256 fingerprint.
+    /// SHA-256 fingerprint of the certificate or request.
     pub fingerprint: String,
     /// Fingerprints by the name of the digest.
     pub fingerprints: BTreeMap<String, String>,
-    /// A number, or text if it needs more than 64 bits; absent for a request.
+    /// Serial number: a number, or a string if it needs more than 64 bits; absent for a request.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<u64>)]
     pub serial_number: Option<Value>,
-    /// Start of the certificate's lifetime, as puppetserver writes it.
+    /// Start of the certificate's validity, in puppetserver's format; absent for a request.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(example = "2026-11-21T09:55:17UTC")]
     pub not_before: Option<String>,
-    /// End of the certificate's lifetime.
+    /// End of the certificate's validity, in puppetserver's format; absent for a request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_after: Option<String>,
 }
@@ -47,67 +49,68 @@ pub struct CertificateStatus {
 #[serde(transparent)]
 pub struct CertificateStatuses(pub Vec<CertificateStatus>);
 
-/// The state that a name is brought into.
+/// State into which the certificate of a name is brought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DesiredState {
-    /// Sign the waiting request.
+    /// Sign the pending request.
     Signed,
     /// Revoke every certificate of the name.
     Revoked,
 }
 
-/// `PUT certificate_status/{certname}`.
+/// Body of `PUT certificate_status/{certname}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CertificateChange {
-    /// `signed` or `revoked`.
+    /// State to bring the certificate into: `signed` or `revoked`.
     pub desired_state: DesiredState,
-    /// Lifetime of the certificate in seconds; absent: five years.
+    /// Validity of the certificate in seconds; absent: five years.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cert_ttl: Option<u64>,
-    /// A request in PEM that is stored first; absent: the one that waits.
+    /// Request in PEM to store first; absent: the pending request is used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certificate_request: Option<String>,
-    /// Sign alternative names that the request asks for. Administrators only.
+    /// Sign the alternative names that the request contains. Administrators only.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<bool>)]
     pub allow_alt_names: bool,
-    /// Sign extensions that grant rights. Administrators only.
+    /// Sign authorization extensions. Administrators only.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<bool>)]
     pub allow_authorization_extensions: bool,
-    /// Sign a name that grants rights. Administrators only.
+    /// Sign a certname that grants permissions. Administrators only.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<bool>)]
     pub allow_privileged_names: bool,
 }
 
-/// The reply to it, and to `DELETE`.
+/// Reply to `PUT` and `DELETE` of a certificate status.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CertificateChanged {
-    /// The name.
+    /// Certname of the certificate.
     pub certname: String,
     /// `signed`, `revoked` or `cleaned`.
     pub state: String,
-    /// The certificate in PEM, after it was signed.
+    /// Certificate in PEM; absent unless it was just signed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub certificate: Option<String>,
-    /// Whether the revoked certificate is still of use, after a revocation.
+    /// Progress of the revocation; absent unless a certificate was revoked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revocation: Option<RevocationInForce>,
 }
 
-/// How far a revocation is in force. It is everywhere if all lists are empty and there is no `problem`.
+/// Progress of a revocation. It is in force everywhere if all lists are empty and `problem` is
+/// absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct RevocationInForce {
-    /// Certificates that were not revoked before.
+    /// Number of certificates that were not revoked before.
     pub newly_revoked: usize,
     /// Brokers that still held a session of the name when the wait ended.
     pub still_connected: Vec<String>,
-    /// Brokers of this server that are not connected to it now and could not be asked.
+    /// Brokers of this server that are not connected now and could not be asked.
     pub not_asked: Vec<String>,
-    /// Reason for which this server still accepts the certificate.
+    /// Reason for which this server still accepts the certificate; absent if it does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
@@ -115,7 +118,7 @@ pub struct RevocationInForce {
 /// The query of `GET certificate_statuses`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CertificatesQuery {
-    /// Only names in this state.
+    /// Only names in this state; `None`: all names.
     pub state: Option<String>,
 }
 

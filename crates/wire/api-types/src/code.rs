@@ -1,4 +1,4 @@
-//! Code on the server, `/tutti/v1/code`: its history and its versions.
+//! Code on the server, `/tutti/v1/code`: the deployment history and the code versions.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -9,272 +9,273 @@ use crate::{ApiError, ErrorBody, Timestamp, strict};
 /// A deployment in the history.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CodeDeployment {
-    /// Its number.
+    /// Number of the deployment.
     pub id: i64,
-    /// The environment.
+    /// Name of the environment.
     pub environment: String,
     /// `deploy`, `modules`, `control`, `remove`, `rollback`, `promote`, `publish` or `repair`.
     #[schema(example = "deploy")]
     pub action: String,
-    /// Whether it only tried.
+    /// True if the deployment was a dry run and made nothing live.
     pub dry_run: bool,
     /// `queued`, `deploying`, `syncing`, `synced` or `failed`.
     #[schema(example = "synced")]
     pub state: String,
-    /// Who asked for it.
+    /// Login of the user who requested the deployment, or name of the program.
     pub owner: String,
-    /// Why.
+    /// Reason given in the request; may be empty.
     pub reason: String,
-    /// When it was asked for.
+    /// Time of the request.
     pub queued_timestamp: Timestamp,
-    /// When work began.
+    /// Start time; null while the deployment is queued.
     pub started_timestamp: Option<Timestamp>,
-    /// When it was over.
+    /// End time; null until the deployment has ended.
     pub finished_timestamp: Option<Timestamp>,
-    /// The deployment that did the work, where one served several.
+    /// Number of the deployment that did the work, if one deployment served several requests.
     pub served_by: Option<i64>,
-    /// The version's signature.
+    /// Signature (code id) of the deployed version; null if there is none yet.
     pub version: Option<String>,
-    /// What was live until then.
+    /// Signature of the version that was live before; null if there was none.
     pub version_before: Option<String>,
-    /// What the control repository was at.
+    /// Commit of the control repository; null if it is not known.
     pub control_commit: Option<String>,
-    /// How many modules there are.
+    /// Number of modules in the version.
     pub modules: usize,
-    /// What is different from before.
+    /// Differences from the previous version; null if they are not known.
     pub changes: Option<CodeChanges>,
-    /// What else people should know.
+    /// Remarks about the deployment, as sentences.
     pub notes: Vec<String>,
-    /// Why it failed.
+    /// Cause of the failure; null or absent if there was none.
     pub error: Option<ErrorBody>,
 }
 
-/// What is different between two versions, by module.
+/// Differences between two versions, by module.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CodeChanges {
-    /// The control repository, if its commit is another.
+    /// Commits of the control repository, if they differ.
     pub control: Option<CodeChange>,
-    /// The modules that are different.
+    /// Modules that differ between the versions.
     pub modules: Vec<CodeModuleChange>,
 }
 
-/// From what to what.
+/// Old and new commit of a repository.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CodeChange {
-    /// Null: there was none.
+    /// Old commit; null if there was none.
     pub from: Option<String>,
-    /// Null: there is none.
+    /// New commit; null if there is none.
     pub to: Option<String>,
 }
 
-/// A module that is different.
+/// A module that differs between two versions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CodeModuleChange {
-    /// Its directory in the environment.
+    /// Directory of the module in the environment.
     pub directory: String,
-    /// Null: it is new.
+    /// Old version or commit; null if the module is new.
     pub from: Option<String>,
-    /// Null: it is gone.
+    /// New version or commit; null if the module was removed.
     pub to: Option<String>,
 }
 
-/// `GET tutti/v1/code/history`: the query.
+/// Query of `GET tutti/v1/code/history`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeHistoryQuery {
-    /// Of one environment.
+    /// Only deployments of this environment; `None`: of all environments.
     pub environment: Option<String>,
-    /// Deployments before this number.
+    /// Only deployments with a lower number; `None`: from the newest.
     pub before: Option<i64>,
-    /// How many.
+    /// Largest number of deployments to return; `None`: the default.
     pub limit: Option<u64>,
 }
 
-/// `GET tutti/v1/code/history`.
+/// Reply to `GET tutti/v1/code/history`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CodeHistory {
-    /// Newest first.
+    /// Deployments of this page, newest first.
     pub items: Vec<CodeDeployment>,
 }
 
-/// `GET tutti/v1/code/versions`.
+/// Reply to `GET tutti/v1/code/versions`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CodeVersions {
-    /// By environment.
+    /// Versions on the server, sorted by environment.
     pub items: Vec<CodeVersion>,
 }
 
-/// A version of an environment that is on the server.
+/// A version of an environment that is stored on the server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CodeVersion {
-    /// The environment.
+    /// Name of the environment.
     pub environment: String,
-    /// Its signature.
+    /// Signature of the version (the code id).
     pub version: String,
-    /// Whether it is the live one.
+    /// True if this version is live.
     pub live: bool,
-    /// Who wants the environment to stay with it.
+    /// Pin that keeps the environment at this version; absent or null if there is none.
     pub pinned: Option<CodePin>,
-    /// The branch of the control repository.
+    /// Branch of the control repository; absent or null if it is not known.
     pub branch: Option<String>,
-    /// The commit of the control repository.
+    /// Commit of the control repository; absent or null if it is not known.
     pub control_commit: Option<String>,
-    /// How many modules it has.
+    /// Number of modules in the version.
     pub modules: usize,
 }
 
-/// Who wants an environment to stay with its version.
+/// Pin that keeps an environment at its version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CodePin {
-    /// Login.
+    /// Login of the user who set the pin.
     pub owner: String,
-    /// Why.
+    /// Reason given by that user; may be empty.
     pub reason: String,
-    /// Since when.
+    /// Time at which the pin was set.
     pub timestamp: Timestamp,
 }
 
-/// `GET tutti/v1/code/diff`: the query.
+/// Query of `GET tutti/v1/code/diff`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeDiffQuery {
-    /// The environment.
+    /// Environment of the first version.
     pub environment: String,
-    /// The first digits of a version; absent: the live one.
+    /// First digits of the version's signature; absent: the live version.
     pub from: Option<String>,
-    /// The other environment; absent: the same.
+    /// Environment of the second version; absent: the same one.
     pub to_environment: Option<String>,
-    /// The first digits of a version; absent: the live one.
+    /// First digits of the version's signature; absent: the live version.
     pub to: Option<String>,
 }
 
-/// `GET tutti/v1/code/diff`.
+/// Reply to `GET tutti/v1/code/diff`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CodeDiff {
-    /// The signature of the one version.
+    /// Signature of the first version.
     pub from: String,
-    /// The signature of the other.
+    /// Signature of the second version.
     pub to: String,
-    /// By module.
+    /// Differences between the versions, by module.
     pub changes: CodeChanges,
-    /// By file.
+    /// Differences by file, up to a limit.
     pub files: Vec<CodeFileChange>,
-    /// Whether more files are different than are named.
+    /// True if more files differ than are listed.
     pub cut: bool,
 }
 
-/// A file that is different.
+/// A file that differs between two versions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CodeFileChange {
-    /// Relative to the environment.
+    /// Path relative to the environment.
     pub path: String,
-    /// `added`, `removed` or `changed`.
+    /// Type of the difference: `added`, `removed` or `changed`.
     #[schema(example = "changed")]
     pub change: String,
 }
 
-/// `POST tutti/v1/code/rollback`.
+/// Body of `POST tutti/v1/code/rollback`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CodeRollbackCommand {
-    /// The environment.
+    /// Environment to roll back.
     pub environment: String,
-    /// The first digits of a version; absent: the one that was live before this one.
+    /// First digits of the version's signature; absent: the version that was live before the
+    /// present one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Free text, for the history.
+    /// Free text that the deployment history shows; may be empty.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<String>)]
     pub reason: String,
 }
 
-/// `POST tutti/v1/code/promote`.
+/// Body of `POST tutti/v1/code/promote`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CodePromoteCommand {
-    /// The environment that has the version.
+    /// Environment that has the version.
     pub from: String,
-    /// The first digits of it; absent: the live one.
+    /// First digits of the version's signature; absent: the live version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The environment that gets it.
+    /// Environment in which the version becomes live.
     pub to: String,
-    /// Free text, for the history.
+    /// Free text that the deployment history shows; may be empty.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<String>)]
     pub reason: String,
 }
 
-/// `POST tutti/v1/code/pin`.
+/// Body of `POST tutti/v1/code/pin`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CodePinCommand {
-    /// The environment; it stays with the version that is live.
+    /// Environment to pin at the version that is live.
     pub environment: String,
-    /// Free text, for whoever is kept from deploying.
+    /// Free text, shown to users whose deployments are refused.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<String>)]
     pub reason: String,
 }
 
-/// `POST tutti/v1/code/unpin`.
+/// Body of `POST tutti/v1/code/unpin`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CodeUnpinCommand {
-    /// The environment.
+    /// Name of the environment.
     pub environment: String,
 }
 
-/// Whether an environment stays with its version.
+/// Reply to `POST tutti/v1/code/pin` and `unpin`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CodePinned {
-    /// The environment.
+    /// Name of the environment.
     pub environment: String,
-    /// The version that it stays with; null: it does not.
+    /// Signature of the version to which the environment is pinned; null if it is not pinned.
     pub version: Option<String>,
 }
 
-/// `POST tutti/v1/code/gc`.
+/// Body of `POST tutti/v1/code/gc` (garbage collection).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CodeGcCommand {
-    /// Say only what would go.
+    /// Only report the versions and contents that would be removed.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<bool>)]
     pub dry_run: bool,
 }
 
-/// What went.
+/// Result of a garbage collection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CodeCollected {
-    /// Versions that nobody needed.
+    /// Versions that were removed because nothing needed them.
     pub versions: Vec<CodeGone>,
-    /// Contents that no version had.
+    /// Number of removed contents, which no version had.
     pub objects: usize,
-    /// What they took.
+    /// Size of the removed contents, in bytes.
     pub bytes: u64,
-    /// What all that are left take.
+    /// Size of the remaining contents, in bytes.
     pub left_bytes: u64,
-    /// Notes and lists of files that no version needed.
+    /// Number of removed notes and file lists, which no version needed.
     pub notes: usize,
-    /// Copies of repositories that nobody used for 30 days.
+    /// Number of removed repository caches, unused for 30 days.
     pub repositories: usize,
-    /// What those that are left take.
+    /// Size of the remaining repository caches, in bytes.
     pub repositories_bytes: u64,
 }
 
-/// A version that went.
+/// A version that was removed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CodeGone {
-    /// The environment.
+    /// Name of the environment.
     pub environment: String,
-    /// Its signature.
+    /// Signature of the version (the code id).
     pub version: String,
 }
 
-/// `POST tutti/v1/code/verify`.
+/// Body of `POST tutti/v1/code/verify`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CodeVerifyCommand {
-    /// Replace what is damaged.
+    /// Replace damaged contents as well.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<bool>)]
     pub repair: bool,
@@ -293,12 +294,12 @@ pub struct CodeVerified {
     pub versions: Vec<CodeVerifiedVersion>,
 }
 
-/// Comparison of a version with what it was built of.
+/// Comparison of a version with the contents that it was built from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CodeVerifiedVersion {
-    /// Environment of the version.
+    /// Name of the version's environment.
     pub environment: String,
-    /// Signature of the version.
+    /// Signature of the version (the code id).
     pub version: String,
     /// True if the version is live.
     pub live: bool,

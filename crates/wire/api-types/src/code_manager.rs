@@ -1,6 +1,6 @@
 //! Code Manager's API, `/code-manager/v1`.
 //!
-//! The shapes are Puppet Enterprise's, with more keys; keys have hyphens.
+//! The format is Puppet Enterprise's with additional keys; keys are written with hyphens.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,32 +10,32 @@ use crate::code::CodeDeployment;
 use crate::parameters::Parameters;
 use crate::{ApiError, ErrorBody, LateFollower, Timestamp, strict};
 
-/// `POST code-manager/v1/deploys`.
+/// Body of `POST code-manager/v1/deploys`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CodeDeploysCommand {
-    /// Names of environments.
+    /// Names of the environments to deploy.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<Vec<String>>)]
     pub environments: Vec<String>,
-    /// All environments of all sources; those that no source has any more are taken away.
+    /// Deploy all environments of all sources, and remove those that no source has any more.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<bool>)]
     pub deploy_all: bool,
-    /// Answer when all is over.
+    /// Send the reply only after all deployments have ended.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<bool>)]
     pub wait: bool,
-    /// Make the versions and look at them, but switch to none.
+    /// Build and check the versions, but make none of them live.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<bool>)]
     pub dry_run: bool,
-    /// Whether modules are looked up, too; else they stay what they are. They always are in an environment that is
-    /// not live yet.
+    /// False to keep modules as they are instead of resolving them; absent: true. Modules are
+    /// always resolved in an environment that is not live yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deploy_modules: Option<bool>,
-    /// Only these modules are looked up, and all else stays what it is: `owner/name`, `owner-name` or `name`. With
-    /// `deploy-all`: in the environments that have them.
+    /// Only resolve these modules (`owner/name`, `owner-name` or `name`) and keep everything else
+    /// as it is. With `deploy-all`: in the environments that have them.
     #[serde(
         default,
         deserialize_with = "strict::null_is_default",
@@ -43,209 +43,212 @@ pub struct CodeDeploysCommand {
     )]
     #[schema(value_type = Option<Vec<String>>)]
     pub modules: Vec<String>,
-    /// Free text, for the history.
+    /// Free text that the deployment history shows; may be empty.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<String>)]
     pub reason: String,
 }
 
-/// A deployment.
+/// A deployment that a request started.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct CodeDeploy {
-    /// The environment.
+    /// Name of the environment.
     pub environment: String,
-    /// Its number; absent where nothing was begun.
+    /// Number of the deployment; absent if none was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<i64>,
     /// `queued`, `deploying`, `syncing`, `complete` or `failed`.
     #[schema(example = "complete")]
     pub status: String,
-    /// The commit of the control repository.
+    /// Commit of the control repository; absent until it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deploy_signature: Option<String>,
-    /// Where the version is known by.
+    /// Signatures that identify the deployed version; absent until it exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file_sync: Option<FileSyncCommits>,
-    /// Followers that do not have it yet. It is `syncing` as long as there are any.
+    /// Followers that do not have the version yet. The status is `syncing` while there are any.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub late_followers: Vec<LateFollower>,
-    /// Why it failed.
+    /// Cause of the failure; null or absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorBody>,
-    /// More about it.
+    /// Entry of the deployment in the history; absent if none was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deployment: Option<CodeDeployment>,
 }
 
-/// The version of a deployment, where Puppet Enterprise has the commits of file sync.
+/// Signatures of a deployment, in the keys that Puppet Enterprise uses for file sync commits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct FileSyncCommits {
-    /// The version's signature.
+    /// Signature of the version (the code id).
     pub environment_commit: String,
-    /// Names all environments with their versions, where others follow this server; else as above.
+    /// Hash over all environments with their versions if other servers follow this one; otherwise
+    /// the version's signature.
     pub code_commit: String,
 }
 
-/// `GET code-manager/v1/deploys/status`.
+/// Reply to `GET code-manager/v1/deploys/status`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct CodeDeploysStatus {
-    /// What is under way, and what failed last.
+    /// Active deployments, and environments whose last deployment failed.
     pub deploys_status: CodeDeploysUnderWay,
-    /// The newest deployment of each environment that is over, dry runs included: who asked for it and when, the
-    /// commit, and why it failed. None of environments that were taken away.
+    /// Newest finished deployment of each environment, dry runs included, with its owner, times,
+    /// commit and error. Removed environments are left out.
     #[serde(default)]
     pub last_outcomes: Vec<CodeDeployment>,
-    /// What is live.
+    /// Versions that are live.
     pub file_sync_storage_status: CodeStorageStatus,
-    /// Whether others have it, too.
+    /// Followers, and their progress in syncing the live versions.
     pub file_sync_client_status: CodeClientStatus,
-    /// Why deployments from sources are refused at this moment: the settings cannot be used. Absent: they can.
+    /// Error in the settings for which deployments from sources are refused now; absent if there is
+    /// none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settings_error: Option<ErrorBody>,
-    /// Why no deployment could go live at this moment: directories cannot be written to, by a probe made for this
-    /// answer. Its details have `obstacles`, each with `path`, `cause` and `remedy`. Absent: they can.
+    /// Error for which no deployment could go live now: directories that cannot be written to, by a
+    /// probe made for this reply. Its details have `obstacles`, each with `path`, `cause` and
+    /// `remedy`. Absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directories_error: Option<ErrorBody>,
-    /// Room on the disk; absent until it was counted.
+    /// Disk usage of the code; absent until it has been measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_use: Option<CodeDiskUse>,
 }
 
-/// What code takes on the disk. It is counted when old versions are removed.
+/// Disk usage of the code, measured by garbage collection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct CodeDiskUse {
-    /// When that was.
+    /// Time of the measurement.
     pub date: Timestamp,
-    /// What versions take: each content once.
+    /// Size of all versions in bytes, with each content counted once.
     pub versions_bytes: u64,
-    /// What copies of repositories take.
+    /// Size of the repository caches in bytes; absent if it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repositories_bytes: Option<u64>,
 }
 
-/// Deployments by their states.
+/// Deployments, grouped by state.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CodeDeploysUnderWay {
-    /// Just written down; none is, for long.
+    /// Deployments that were just recorded; they are queued at once.
     pub new: Vec<CodeDeployStatus>,
-    /// Waiting for their turn.
+    /// Deployments that wait for their turn.
     pub queued: Vec<CodeDeployStatus>,
-    /// At work.
+    /// Deployments that are in progress.
     pub deploying: Vec<CodeDeployStatus>,
-    /// Environments of which the last deployment failed.
+    /// Failed deployments that are the newest of their environment.
     pub failed: Vec<CodeDeployStatus>,
 }
 
-/// One deployment: `GET code-manager/v1/deploys/status?id=`.
+/// One deployment: the reply to `GET code-manager/v1/deploys/status?id=`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct CodeDeployStatus {
-    /// Its number.
+    /// Number of the deployment.
     pub id: i64,
-    /// The environment.
+    /// Name of the environment.
     pub environment: String,
     /// `queued`, `deploying`, `syncing`, `synced` or `failed`.
     #[schema(example = "synced")]
     pub status: String,
-    /// When it was asked for.
+    /// Time of the request.
     pub queued_at: Timestamp,
-    /// Whom it waits for, if it waits to switch.
+    /// Jobs and deployments that delay the switch to the new version; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_for: Option<CodeBlockers>,
-    /// Why it failed.
+    /// Cause of the failure; null or absent if there was none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorBody>,
 }
 
-/// Whom a deployment waits for.
+/// Jobs and deployments that a deployment waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CodeBlockers {
-    /// Plan jobs that want the environment to stay.
+    /// Numbers of plan jobs that lock the environment.
     pub plans: Vec<i64>,
-    /// Jobs of Puppet runs that want the same.
+    /// Numbers of jobs with Puppet runs that lock the environment.
     #[serde(default)]
     pub jobs: Vec<i64>,
-    /// Deployments that were there before.
+    /// Numbers of earlier deployments.
     pub deployments: Vec<i64>,
 }
 
-/// What is live.
+/// Live versions of all environments.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CodeStorageStatus {
-    /// Each environment.
+    /// One item for each environment.
     pub deployed: Vec<CodeDeployed>,
 }
 
-/// A live environment.
+/// Live version of an environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct CodeDeployed {
-    /// Its name.
+    /// Name of the environment.
     pub environment: String,
-    /// Since when.
+    /// Time at which the version became live.
     pub date: Timestamp,
-    /// The commit of the control repository.
+    /// Commit of the control repository.
     pub deploy_signature: String,
-    /// The version's signature.
+    /// Signature of the version (the code id).
     pub version: String,
 }
 
-/// Who else has the code.
+/// Servers that follow this server's code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct CodeClientStatus {
-    /// Whether everybody who follows has what is live.
+    /// True if every follower has the live versions.
     pub all_synced: bool,
-    /// Who follows, by name.
+    /// State of each follower, by certname.
     #[schema(value_type = Object)]
     pub file_sync_clients: serde_json::Map<String, Value>,
 }
 
-/// One number of a deployment: `?id=`.
+/// Query of `GET code-manager/v1/deploys/status`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeStatusQuery {
-    /// `None`: all.
+    /// Number of the deployment; `None`: all deployments.
     pub id: Option<i64>,
 }
 
-/// `POST code-manager/v1/webhook`: the query. The body is the forge's.
+/// Query of `POST code-manager/v1/webhook`. The body has the forge's format.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeWebhookQuery {
-    /// `github`, `gitlab`, …; absent: as the headers say.
+    /// Type of forge: `github`, `gitlab`, …; absent: detected from the headers.
     pub kind: Option<String>,
-    /// Of which sources; absent: of all.
+    /// Only sources with this prefix; absent: all sources.
     pub prefix: Option<String>,
 }
 
-/// `POST api/v1/r10k/module`, as webhook-go has it: the query. The body is the forge's.
+/// Query of `POST api/v1/r10k/module`, as in webhook-go. The body has the forge's format.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeModuleWebhookQuery {
-    /// `github`, `gitlab`, …; absent: as the headers say.
+    /// Type of forge: `github`, `gitlab`, …; absent: detected from the headers.
     pub kind: Option<String>,
-    /// The module; absent: as the repository says.
+    /// Name of the module; absent: derived from the repository's name.
     pub module_name: Option<String>,
-    /// Whether only the environment of the branch is deployed.
+    /// True if only the environment of the pushed branch is deployed.
     pub branch_only: bool,
 }
 
-/// What a webhook is answered.
+/// Reply to an accepted webhook.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CodeWebhookReply {
-    /// Always `OK`.
+    /// Always `OK`, as in Puppet Enterprise.
     #[schema(example = "OK")]
     pub status: String,
-    /// What is deployed for it.
+    /// Deployments that the webhook started.
     pub deploys: Vec<CodeDeploy>,
 }
 
 // === impl queries ===
 
 impl CodeStatusQuery {
-    /// Reads `id`.
+    /// Reads the parameter `id`.
     ///
     /// # Errors
     /// A validation error for anything else.
@@ -271,7 +274,7 @@ impl CodeWebhookQuery {
 }
 
 impl CodeModuleWebhookQuery {
-    /// Reads `type`, `module_name` and `branch_only`, which anything switches on, as in webhook-go.
+    /// Reads `type`, `module_name` and `branch_only`, which any text switches on, as in webhook-go.
     ///
     /// # Errors
     /// A validation error for anything else.

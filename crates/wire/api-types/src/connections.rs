@@ -1,7 +1,6 @@
-//! Nodes without an agent and how they are reached: `/inventory/v1`, and `targets[]` of
-//! `POST command/task`.
+//! Connections to nodes without an agent: `/inventory/v1`, and `targets[]` of `POST command/task`.
 //!
-//! The rule: what may hold secrets is never shown by `Debug`.
+//! Invariant: `Debug` never shows a value that may hold secrets.
 
 use std::fmt;
 
@@ -12,95 +11,95 @@ use utoipa::ToSchema;
 use crate::parameters::Parameters;
 use crate::{ApiError, Object, kinds, strict};
 
-/// `POST command/create-connection`.
+/// Body of `POST command/create-connection`.
 #[derive(Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateConnection {
-    /// The nodes.
+    /// Certnames of the nodes that the connection is for.
     pub certnames: Vec<String>,
-    /// `ssh`.
+    /// Transport of the connection; only `ssh`.
     #[serde(rename = "type")]
     #[schema(example = "ssh")]
     pub kind: String,
-    /// `user`, `port`, `hostname`, `connect-timeout`, `run-as`, `run-as-command`, `tmpdir`, `tty`,
-    /// `replaces-agent`, `extensions`.
+    /// Settings of the connection: `user`, `port`, `hostname`, `connect-timeout`, `run-as`,
+    /// `run-as-command`, `tmpdir`, `tty`, `replaces-agent`, `extensions`.
     #[schema(value_type = Object)]
     pub parameters: Guarded,
-    /// `password`, `private-key-content`, `sudo-password`.
+    /// Secret settings: `password`, `private-key-content`, `sudo-password`.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub sensitive_parameters: Guarded,
-    /// `error` (the default) or `replace`: what is done when a node has a connection already.
+    /// Action if a node already has a connection: `error` (the default) or `replace`.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<String>)]
     pub duplicates: Option<String>,
 }
 
-/// Something that may hold secrets.
+/// JSON value that may hold secrets.
 #[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Guarded(pub Value);
 
-/// The reply to it.
+/// Reply to `POST command/create-connection`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ConnectionCreated {
-    /// A UUID.
+    /// UUID of the new connection.
     pub connection_id: String,
 }
 
-/// `POST command/delete-connection`.
+/// Body of `POST command/delete-connection`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteConnection {
-    /// The nodes.
+    /// Certnames of the nodes whose connections are deleted.
     pub certnames: Vec<String>,
 }
 
-/// Which connections are asked for.
+/// Filter of a query for connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConnectionsQuery {
-    /// Of these nodes; absent: all.
+    /// Only connections of these nodes; absent: all connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certnames: Option<Vec<String>>,
-    /// With secrets; needs a permission of its own.
+    /// Include secrets; this needs a permission of its own.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<bool>)]
     pub sensitive: bool,
-    /// These keys of each connection alone; its id always comes.
+    /// Keys of each connection to return, besides its id; absent: all keys.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extract: Option<Vec<String>>,
 }
 
-/// The reply to it.
+/// Reply to a query for connections.
 #[derive(Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ConnectionList {
-    /// By id.
+    /// Connections, sorted by id.
     pub items: Vec<ConnectionItem>,
 }
 
-/// A connection.
+/// Connection to nodes without an agent.
 #[derive(Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ConnectionItem {
-    /// A UUID.
+    /// UUID of the connection.
     pub connection_id: String,
-    /// Its nodes; of those that were asked for.
+    /// Certnames of the connection's nodes that match the query; absent if not extracted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub certnames: Option<Vec<String>>,
-    /// `ssh`.
+    /// Transport, always `ssh`; absent if not extracted.
     #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
-    /// Without secrets.
+    /// Settings without secrets; absent if not extracted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub parameters: Option<Object>,
-    /// The secrets, where they were asked for.
+    /// Secret settings; absent unless the query asked for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub sensitive_parameters: Option<Object>,
 }
 
-/// Keys that can be extracted.
+/// Keys that `extract` may name.
 const EXTRACTED: [&str; 5] = [
     "connection_id",
     "certnames",
@@ -110,7 +109,8 @@ const EXTRACTED: [&str; 5] = [
 ];
 
 impl Guarded {
-    /// An object; `None` is an empty one. The error shows nothing of it.
+    /// Converts the value into an object; null becomes an empty one. The error shows no part of the
+    /// value.
     ///
     /// # Errors
     /// A validation error that names `place`.
@@ -124,7 +124,8 @@ impl Guarded {
 }
 
 impl ConnectionsQuery {
-    /// From a URL: `certname` (one), `sensitive`, `extract` (keys with commas between them).
+    /// Reads the query parameters `certname` (one), `sensitive` and `extract` (keys separated by
+    /// commas).
     ///
     /// # Errors
     /// A validation error that names the parameter.
@@ -141,7 +142,7 @@ impl ConnectionsQuery {
         Ok(query)
     }
 
-    /// What the types alone do not say.
+    /// Checks the limits that the types do not express.
     ///
     /// # Errors
     /// A validation error that names the key.
@@ -157,17 +158,17 @@ impl ConnectionsQuery {
         }
     }
 
-    /// Whether a key is wanted.
+    /// Returns true if `key` is to be returned.
     pub fn wants(&self, key: &str) -> bool {
         let extract = self.extract.as_ref();
         extract.is_none_or(|keys| keys.iter().any(|wanted| wanted == key))
     }
 }
 
-/// Whether nodes are reached by `kind` here.
+/// Checks that `kind` is a supported transport.
 ///
 /// # Errors
-/// `tutti/not-supported` for WinRM, a validation error for what nobody knows.
+/// `tutti/not-supported` for WinRM, a validation error for any other transport.
 pub fn check_transport(place: &str, kind: &str) -> Result<(), ApiError> {
     match kind {
         "ssh" => Ok(()),

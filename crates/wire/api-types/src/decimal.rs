@@ -1,6 +1,6 @@
-//! Durations in seconds, which jobs give as text (`"256.0"`) and nodes as numbers.
+//! Durations in seconds: jobs carry them as text (`"256.0"`), nodes as numbers.
 //!
-//! Both forms are read wherever one is expected, since servers in the field differ.
+//! Both forms are accepted when reading, since existing servers differ.
 
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserializer, Serializer};
@@ -27,7 +27,7 @@ pub mod text {
 pub mod number {
     use super::{Deserializer, Serializer, read};
 
-    /// Writes a number.
+    /// Writes the seconds as a number.
     pub fn serialize<S: Serializer>(seconds: &Option<f64>, writer: S) -> Result<S::Ok, S::Error> {
         match seconds {
             Some(seconds) => writer.serialize_f64(*seconds),

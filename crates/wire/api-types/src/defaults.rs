@@ -1,4 +1,4 @@
-//! The bounds of the API, with their arithmetic.
+//! Limits and default values of the API, with their arithmetic.
 
 /// The largest body of a command: Bolt's `apply_helpers::apply_catalog` carries a whole catalog
 /// in its parameters, and the broker's largest message is 64 MiB as well.
@@ -18,10 +18,10 @@ pub const CLASSIFIER_BODY_BYTES: usize = 8 * 1024 * 1024;
 /// The largest body about a certificate: a request with an RSA-4096 key and extensions has 2.5 KB.
 pub const CERTIFICATE_BODY_BYTES: usize = 64 * 1024;
 
-/// The largest dump of node groups.
+/// The largest dump of node groups, in bytes.
 pub const IMPORT_BODY_BYTES: usize = 64 * 1024 * 1024;
 
-/// The largest body of a login, which anybody may send.
+/// The largest body of a login, in bytes. Logins need no token.
 pub const LOGIN_BODY_BYTES: usize = 16 * 1024;
 
 /// The longest description of a job, in characters: two screens of text.
@@ -33,54 +33,54 @@ pub const USERDATA_BYTES: usize = 64 * 1024;
 /// The environment of a command that names none, as Puppet's own default.
 pub const ENVIRONMENT: &str = "production";
 
-/// The longest time a node may have, in seconds: 30 days.
+/// The longest timeout of a node, in seconds: 30 days.
 pub const TIMEOUT_SECONDS: u64 = 30 * 24 * 3_600;
 
 /// Sizes of batches that one rollout may list: a ramp of 1, 2, 4, … comes to 100,000 nodes with 17.
 pub const BATCH_SIZES: usize = 32;
 
-/// The longest pause between two batches, in seconds: a week. A job is kept for 30 days after its end, and a pause
-/// that is longer belongs into a schedule.
+/// The longest pause between two batches, in seconds: a week. A job is kept for 30 days after its
+/// end; longer pauses call for a scheduled job.
 pub const PAUSE_SECONDS: u64 = 7 * 24 * 3_600;
 
 /// The largest body of a query: 50,000 certnames of 60 characters are 3 MB, and a query may be 4 MiB.
 pub const QUERY_BODY_BYTES: usize = 5 * 1024 * 1024;
 
-/// Entries of the audit in one reply, unless asked otherwise; as Puppet Enterprise's activity
-/// service has it.
+/// Default number of audit entries in one reply, as in Puppet Enterprise's activity service.
 pub const AUDIT_ENTRIES: u64 = 1_000;
 
-/// Entries of the audit in one reply at most: some 7 MB of JSON.
+/// Largest number of audit entries in one reply: some 7 MB of JSON.
 pub const AUDIT_ENTRIES_MAX: u64 = 10_000;
 
-/// The longest name of a plan, in characters: as of tasks.
+/// The longest name of a plan, in characters: the same as for tasks.
 pub const PLAN_NAME_CHARS: usize = 256;
 
-/// Steps of a plan in one reply, unless asked otherwise.
+/// Default number of plan steps in one reply.
 pub const PLAN_STEPS: u64 = 1_000;
 
-/// Steps of a plan in one reply at most: with 3 KB for the largest, some 30 MB of JSON.
+/// Largest number of plan steps in one reply: with 3 KB for the largest step, some 30 MB of JSON.
 pub const PLAN_STEPS_MAX: u64 = 10_000;
 
-/// Names of sensitive parameters in one command.
+/// Largest number of sensitive parameter names in one command.
 pub const SENSITIVE_NAMES: usize = 1_000;
 
-/// How long a connection to an LDAP server may take when nobody says, in seconds: two servers are
-/// tried before whoever logs in loses patience.
+/// Default timeout of a connection to an LDAP server, in seconds: two servers can be tried before a
+/// user gives up on the login.
 pub const LDAP_CONNECT_SECONDS: u64 = 10;
 
-/// Where LDAP over TLS is served.
+/// TCP port of LDAP over TLS.
 pub const LDAPS_PORT: u16 = 636;
 
-/// Days of `GET usage` in one reply: longer than jobs are kept by default.
+/// Largest number of days in one reply of `GET usage`: more than the default retention of jobs.
 pub const USAGE_DAYS: i64 = 92;
 
-/// The largest body of a forge's webhook: GitHub cuts its own at 25 MB, and lists at most 2,048 commits of a
-/// push, of which some hundred bytes each are looked at by nobody here.
+/// The largest body of a forge's webhook: GitHub limits its own to 25 MB, and lists at most 2,048
+/// commits of a push, of which some hundred bytes each are ignored here.
 pub const WEBHOOK_BODY_BYTES: usize = 25 * 1024 * 1024;
 
-/// Deployments of the history in one reply, unless asked otherwise.
+/// Default number of deployments in one reply of the history.
 pub const CODE_DEPLOYS: u64 = 50;
 
-/// Deployments of the history in one reply at most: with some KB for each, some MB of JSON.
+/// Largest number of deployments in one reply of the history: with some KB for each, some MB of
+/// JSON.
 pub const CODE_DEPLOYS_MAX: u64 = 1_000;

@@ -7,36 +7,36 @@ use crate::rollout::{BatchSizes, Portion, RolloutOptions};
 use crate::scope::Scope;
 use crate::{ApiError, Object, limits, strict};
 
-/// The request.
+/// Body of `POST command/deploy`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeployCommand {
-    /// The environment to run in; empty: each node in its own, and `enforce_environment` must be
-    /// false then.
+    /// Environment in which the nodes run; empty: each node runs in its own, and then
+    /// `enforce_environment` must be false.
     pub environment: String,
-    /// The nodes; absent: all of the environment.
+    /// Nodes to run on; absent: all nodes of the environment.
     #[serde(
         default,
         deserialize_with = "optional_scope",
         skip_serializing_if = "Option::is_none"
     )]
     pub scope: Option<Scope>,
-    /// Of application orchestration; must be null.
+    /// Obsolete key of application orchestration; must be null or absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// A node that is classified into another environment does not run.
+    /// Skip nodes that are classified into another environment.
     #[serde(default = "yes", deserialize_with = "null_is_yes")]
     #[schema(value_type = Option<bool>, default = true)]
     pub enforce_environment: bool,
-    /// Only show what would change.
+    /// Only show the changes, without making them (noop).
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<bool>)]
     pub noop: bool,
-    /// Change things although `puppet.conf` says noop.
+    /// Make changes even if `puppet.conf` sets noop.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<bool>)]
     pub no_noop: bool,
-    /// Log more on the node.
+    /// Log at debug level on the node.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<bool>)]
     pub debug: bool,
@@ -48,81 +48,82 @@ pub struct DeployCommand {
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<bool>)]
     pub evaltrace: bool,
-    /// Apply the last catalog instead of asking for one.
+    /// Apply the cached catalog instead of requesting a new one.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<bool>)]
     pub use_cached_catalog: bool,
-    /// Apply the last catalog when there is no new one; absent: as the node is configured.
+    /// Apply the cached catalog if a new one cannot be obtained; absent: the node's own setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usecacheonfailure: Option<bool>,
-    /// Puppet's setting, in seconds.
+    /// Puppet's setting of the same name, in seconds; absent: the node's own setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filetimeout: Option<u64>,
-    /// Puppet's setting, in seconds.
+    /// Puppet's setting of the same name, in seconds; absent: the node's own setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http_connect_timeout: Option<u64>,
-    /// Puppet's setting, in seconds.
+    /// Puppet's setting of the same name, in seconds; absent: the node's own setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http_keepalive_timeout: Option<u64>,
-    /// Puppet's setting, in seconds.
+    /// Puppet's setting of the same name, in seconds; absent: the node's own setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http_read_timeout: Option<u64>,
-    /// `manifest`, `title-hash` or `random`.
+    /// Order of resources: `manifest`, `title-hash` or `random`; absent: the node's own setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ordering: Option<String>,
-    /// Only resources with these tags; commas between them.
+    /// Only apply resources with these tags, separated by commas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<String>,
-    /// No resources with these tags; commas between them.
+    /// Skip resources with these tags, separated by commas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skip_tags: Option<String>,
-    /// Which version of the code the nodes get; absent: what the server is set to. `lock` needs an
-    /// environment.
+    /// Code version that the nodes get; absent: the server's setting. `lock` needs an environment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<RunCode>,
-    /// How many nodes of this job run at once; absent: as many as the server allows.
+    /// Number of nodes of this job that may run at the same time; absent: the server's limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1)]
     pub concurrency: Option<u32>,
-    /// The sizes of the batches that the nodes are taken in: a number, a share such as `"10%"`, or a list of such sizes,
-    /// whose last one repeats. A batch starts when the one before has ended. Absent: all nodes are one batch.
+    /// Sizes of the batches: a number of nodes, a percentage such as `"10%"`, or a list of such
+    /// sizes, of which the last one repeats. A batch starts when the previous one has ended.
+    /// Absent: all nodes form one batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub batch: Option<BatchSizes>,
-    /// Seconds between the end of a batch and the start of the next.
+    /// Pause between the end of a batch and the start of the next one, in seconds; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause_between_batches: Option<u64>,
-    /// How many nodes may fail, or which share of them (`"10%"`). With one more, no other node starts.
+    /// Number of nodes that may fail, or their percentage (`"10%"`). After one more failure no
+    /// further node is started. Absent: any number may fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub max_failures: Option<Portion>,
-    /// How long each node may take, in seconds; 0: no limit; absent: the server's default.
+    /// Timeout for each node, in seconds; 0: no limit; absent: the server's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
-    /// Free text.
+    /// Free text shown in lists and logs; may be empty.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<String>)]
     pub description: String,
-    /// Free keys and values, given back with the job (ticket numbers and the like).
+    /// Arbitrary keys and values (ticket numbers, for example), returned unchanged with the job.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Object)]
     pub userdata: Object,
 }
 
-/// Which version of the code the nodes of a job get, if its environment has versions.
+/// Code version that the nodes of a job get, if the environment is versioned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RunCode {
-    /// Each what is live when it asks for its catalog.
+    /// Each node gets the version that is live when it requests its catalog.
     #[default]
     Latest,
-    /// All the same: nothing else becomes live in the environment until the job is over, and deployments
-    /// wait.
+    /// All nodes get the same version: no other version becomes live in the environment until the
+    /// job has ended, and deployments wait.
     Lock,
 }
 
 impl DeployCommand {
-    /// What the types alone do not say.
+    /// Checks the limits that the types do not express.
     ///
     /// # Errors
     /// A validation error that names the key.
@@ -155,7 +156,7 @@ impl DeployCommand {
         limits::check_texts(&self.description, &self.userdata)
     }
 
-    /// The options that make it a rollout.
+    /// Returns the batches, the pause between them and the tolerated failures of this job.
     pub fn rollout(&self) -> RolloutOptions {
         RolloutOptions {
             batch: self.batch.clone(),
@@ -173,7 +174,7 @@ fn null_is_yes<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<bool, D::E
     Ok(Option::<bool>::deserialize(reader)?.unwrap_or(true))
 }
 
-/// `null` is no scope; anything else is a scope from an object.
+/// Reads `null` as no scope, and anything else as a scope from an object.
 fn optional_scope<'de, D: serde::Deserializer<'de>>(reader: D) -> Result<Option<Scope>, D::Error> {
     struct Keyed(Scope);
     impl<'de> Deserialize<'de> for Keyed {

@@ -1,4 +1,5 @@
-//! `GET /tutti/v1/doctor`: what a running server alone knows of its own health. Main type: [`ServerDiagnosis`].
+//! `GET /tutti/v1/doctor`: health data that only a running server has. Main type:
+//! [`ServerDiagnosis`].
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use crate::PreciseTimestamp;
 /// State of a running server, for `tutti doctor`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ServerDiagnosis {
-    /// Version of Tutti that runs.
+    /// Version of Tutti that is running.
     pub version: String,
     /// Time of the server's clock.
     pub time: PreciseTimestamp,
@@ -22,16 +23,16 @@ pub struct ServerDiagnosis {
     pub faults: Vec<ServiceFault>,
     /// Obstacles that keep every deployment of code from going live, by a probe made for this answer.
     pub code_obstacles: Vec<CodeObstacle>,
-    /// Reason for which the database cannot be read; null: it can.
+    /// Reason for which the database cannot be read; null if it can.
     pub database_fault: Option<String>,
 }
 
 /// Versions of connected agents with their numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct AgentVersions {
-    /// Stock pxp-agents, which tell no version.
+    /// Number of stock pxp-agents, which do not report a version.
     pub stock: u64,
-    /// Agents of Tutti, by version.
+    /// Number of Tutti's agents, by version.
     pub tutti: BTreeMap<String, u64>,
 }
 
@@ -41,7 +42,7 @@ pub struct ConnectedBroker {
     /// PCP URI of the broker.
     #[schema(example = "pcp://broker.example.com/server")]
     pub uri: String,
-    /// Connected nodes.
+    /// Number of nodes that are connected to the broker.
     pub nodes: u64,
 }
 
@@ -62,6 +63,6 @@ pub struct ServiceFault {
     /// Name among the services of `/status/v1/services`.
     #[schema(example = "puppetdb-service")]
     pub service: String,
-    /// Cause, place and next step.
+    /// Error message with cause, place and next step.
     pub fault: String,
 }

@@ -1,4 +1,4 @@
-//! `GET environments` and what is below it.
+//! `GET environments` and the resources below it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,22 +9,22 @@ use crate::root::Link;
 /// The environments that have code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct EnvironmentList {
-    /// By name.
+    /// Environments, sorted by name.
     pub items: Vec<Environment>,
 }
 
-/// One environment.
+/// An environment with links to its resources.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Environment {
     /// The environment's absolute URL.
     pub id: String,
-    /// Its name.
+    /// Name of the environment.
     pub name: String,
-    /// Where its applications are.
+    /// Link to the applications of the environment.
     pub applications: Link,
-    /// Where the instances of its applications are.
+    /// Link to the application instances of the environment.
     pub instances: Link,
-    /// The version of its code; null when it is not versioned.
+    /// Code version (code id); null if the environment is not versioned.
     #[serde(default)]
     #[schema(example = "urn:puppet:code-id:1:0123abcd;production")]
     pub code_id: Option<String>,
@@ -33,17 +33,17 @@ pub struct Environment {
 /// The applications of an environment: none, since there is no application orchestration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ApplicationList {
-    /// Always empty.
+    /// Always empty, since there is no application orchestration.
     #[schema(value_type = Vec<Object>)]
     pub items: Vec<Value>,
-    /// Where their instances are.
+    /// Link to the application instances.
     pub instances: Link,
 }
 
 /// The instances of applications in an environment: none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct InstanceList {
-    /// Always empty.
+    /// Always empty, since there is no application orchestration.
     #[schema(value_type = Vec<Object>)]
     pub items: Vec<Value>,
 }

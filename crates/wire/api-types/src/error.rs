@@ -12,9 +12,9 @@ use crate::kinds::{self, Kind};
 /// The body of every reply with a status of 400 and above.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ErrorBody {
-    /// What a client branches on, for example `puppetlabs.orchestrator/unknown-job`.
+    /// Stable name that clients branch on, for example `puppetlabs.orchestrator/unknown-job`.
     pub kind: String,
-    /// For people: cause, place and next step.
+    /// Error message with cause, place and next step; the text may change.
     pub msg: String,
     /// Facts for programs, for example `{"environment": "x"}`.
     #[serde(default)]
@@ -22,17 +22,17 @@ pub struct ErrorBody {
     pub details: Object,
 }
 
-/// A failure on its way to the client.
+/// Error of a request, with status and body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiError {
-    /// The HTTP status.
+    /// HTTP status of the reply.
     pub status: u16,
-    /// The body.
+    /// Body of the reply.
     pub body: Box<ErrorBody>,
 }
 
 impl ApiError {
-    /// An error of `kind`, with its status.
+    /// Creates an error of `kind`, with its status.
     pub fn new(kind: Kind, msg: impl Into<String>) -> Self {
         let body = ErrorBody {
             kind: kind.name.to_owned(),
@@ -45,12 +45,13 @@ impl ApiError {
         }
     }
 
-    /// A validation error about `place`: a JSON path, a query parameter or a part of the path.
+    /// Creates a validation error about `place`: a JSON path, a query parameter or a part of the
+    /// path.
     pub fn invalid(place: &str, what: impl fmt::Display) -> Self {
         Self::new(kinds::VALIDATION, format!("{place}: {what}")).with("path", json!(place))
     }
 
-    /// Adds one detail.
+    /// Adds one entry to the details.
     #[must_use]
     pub fn with(mut self, key: &str, value: Value) -> Self {
         self.body.details.insert(key.to_owned(), value);

@@ -1,4 +1,4 @@
-//! `GET jobs/:id/events`, and what `GET events/stream` sends.
+//! Events of jobs: `GET jobs/:id/events` and `GET events/stream`.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -9,23 +9,23 @@ use crate::{ApiError, Object, Timestamp};
 /// Events of a job, oldest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Events {
-    /// Where to go on reading.
+    /// Link to the events that follow this page.
     #[serde(rename = "next-events")]
     pub next_events: NextEvents,
-    /// The events.
+    /// Events of this page.
     pub items: Vec<Event>,
 }
 
-/// The first event that was not given yet.
+/// Position of the first event that was not returned yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct NextEvents {
-    /// The URL to ask next.
+    /// URL of the next request.
     pub id: String,
     /// The event's number, as text.
     pub event: String,
 }
 
-/// One event.
+/// Event of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Event {
     /// The event's number, as text; ascending.
@@ -34,42 +34,42 @@ pub struct Event {
     /// `job_stopping`, `job_aborted` or `job_finished`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// When.
+    /// Time of the event.
     pub timestamp: Timestamp,
-    /// Facts, for example `{"node": …, "detail": {…}}`.
+    /// Data of the event, for example `{"node": …, "detail": {…}}`.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub details: Object,
-    /// For people.
+    /// Sentence that describes the event.
     #[serde(default)]
     pub message: String,
 }
 
 impl Event {
-    /// Whether it is the last one of its job.
+    /// Returns true if this is the last event of its job.
     pub fn ends_job(&self) -> bool {
         ends_job(&self.kind)
     }
 }
 
-/// Whether an event of this type is the last one of its job.
+/// Returns true if an event of this type is the last one of its job.
 pub fn ends_job(kind: &str) -> bool {
     matches!(kind, "job_finished" | "job_aborted")
 }
 
-/// Output of a running task, as it is written: the data of an SSE event `output`. Not stored.
+/// Live output of a running task: the data of an SSE event `output`. It is not stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LiveOutput {
-    /// The node.
+    /// Certname of the node.
     pub node: String,
-    /// `stdout` or `stderr`.
+    /// Output stream: `stdout` or `stderr`.
     pub stream: String,
-    /// Where in the stream the data begins, in bytes.
+    /// Position of the data in the stream, in bytes.
     pub offset: u64,
-    /// The data, when it is UTF-8.
+    /// The data as text; absent if it is not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
-    /// The data, when it is not.
+    /// The data in Base64; absent if it is UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_base64: Option<String>,
 }
@@ -82,7 +82,7 @@ pub struct EventsQuery {
 }
 
 impl EventsQuery {
-    /// From query parameters.
+    /// Reads the query parameters.
     ///
     /// # Errors
     /// A validation error that names the parameter.
@@ -105,7 +105,7 @@ pub struct StreamQuery {
 }
 
 impl StreamQuery {
-    /// From query parameters.
+    /// Reads the query parameters.
     ///
     /// # Errors
     /// A validation error that names the parameter.

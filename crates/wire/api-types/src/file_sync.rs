@@ -10,40 +10,40 @@ use utoipa::ToSchema;
 
 use crate::strict;
 
-/// The one repository that there is.
+/// Id of the only repository.
 pub const REPOSITORY: &str = "puppet-code";
 
-/// `POST file-sync/v1/commit`, and `publish`.
+/// Body of `POST file-sync/v1/commit` and `publish`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FileSyncCommitCommand {
-    /// All environments of the staging directory; those that came from it and are not there any more are
-    /// taken away.
+    /// Commit all environments of the staging directory, and remove environments that came from it
+    /// and are no longer there.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<bool>)]
     pub commit_all: bool,
-    /// `puppet-code`.
+    /// Id of the repository: `puppet-code`.
     #[serde(default)]
     pub repo_id: Option<String>,
-    /// An environment; absent: all of them.
+    /// Name of the environment; absent: all environments.
     #[serde(default)]
     pub submodule_id: Option<String>,
-    /// Free text, for the history.
+    /// Free text that the deployment history shows; may be empty.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<String>)]
     pub message: String,
-    /// Whose work it is.
+    /// Author of the commit; absent: none is recorded.
     #[serde(default)]
     pub author: Option<FileSyncAuthor>,
 }
 
-/// Whose work a commit is.
+/// Author of a commit.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FileSyncAuthor {
-    /// For people.
+    /// Name of the author.
     pub name: String,
-    /// For people.
+    /// E-mail address of the author.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<String>)]
     pub email: String,
@@ -52,101 +52,101 @@ pub struct FileSyncAuthor {
 /// The commits of a repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FileSyncRepository {
-    /// Names all environments with their versions.
+    /// Hash over all environments with their versions.
     pub commit: String,
-    /// The environments.
+    /// Commits of the environments, by name.
     pub submodules: BTreeMap<String, FileSyncSubmodule>,
 }
 
 /// The commit of an environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FileSyncSubmodule {
-    /// The version's signature; null: it was taken away.
+    /// Signature of the version; null if the environment was removed.
     pub commit: Option<String>,
-    /// Its number among the switches of all environments.
+    /// Sequence number of the last switch, counted over all environments.
     pub generation: i64,
 }
 
-/// What `commit`, `publish` and `latest-commits` answer: repositories by their ids.
+/// Reply to `commit`, `publish` and `latest-commits`: repositories by id.
 pub type FileSyncCommitsReply = BTreeMap<String, FileSyncRepository>;
 
-/// What `versions` answers: the versions that are kept.
+/// Reply to `versions`: the versions that the server keeps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FileSyncVersions {
-    /// Signatures, by environment.
+    /// Signatures of the versions, by environment.
     pub environments: BTreeMap<String, Vec<String>>,
 }
 
-/// `POST file-sync/v1/force-sync` reads nothing.
+/// Body of `POST file-sync/v1/force-sync`, which has no keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ForceSyncCommand {}
 
-/// `POST file-sync/v1/check-in`: what a follower has.
+/// Body of `POST file-sync/v1/check-in`: the versions that a follower has.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CheckInCommand {
-    /// What it was told last; the answer comes when there is something else.
+    /// Cursor of the last reply; the server replies when the state differs from it.
     #[serde(default)]
     pub cursor: Option<String>,
-    /// What it has of each environment.
+    /// State of each environment on the follower, by name.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = BTreeMap<String, FollowedEnvironment>)]
     pub environments: BTreeMap<String, FollowedEnvironment>,
 }
 
-/// What a follower has of an environment.
+/// State of an environment on a follower.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FollowedEnvironment {
-    /// The number of its last switch.
+    /// Sequence number of the follower's last switch.
     #[serde(default)]
     pub generation: i64,
-    /// The version that is live there.
+    /// Signature of the version that is live on the follower; null: none.
     #[serde(default)]
     pub version: Option<String>,
-    /// The version that is ready to be.
+    /// Signature of the version that is complete and ready to go live; null: none.
     #[serde(default)]
     pub staged: Option<String>,
-    /// The version that it cannot have.
+    /// Signature of the version that the follower could not get; null: none.
     #[serde(default)]
     pub failed: Option<String>,
-    /// And why.
+    /// Cause of that failure; null if there was none.
     #[serde(default)]
     pub error: Option<String>,
 }
 
-/// What a follower is told.
+/// Reply to a check-in of a follower.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CheckedIn {
-    /// For the next time.
+    /// Cursor for the next check-in.
     pub cursor: String,
-    /// How long a follower counts as there after it was heard, in seconds.
+    /// Lease of the follower after each check-in, in seconds.
     pub lease_s: u64,
-    /// What is live.
+    /// Live versions, by environment.
     pub environments: BTreeMap<String, FileSyncSubmodule>,
-    /// Versions to get ready, by environment.
+    /// Signatures of versions to prepare, by environment.
     pub staging: BTreeMap<String, String>,
-    /// Counts demands to look at everything once more.
+    /// Number of forced syncs so far; when it grows, the follower checks all files again.
     pub forced: u64,
 }
 
-/// A follower that does not have what a deployment made live.
+/// A follower that does not have the version that a deployment made live.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LateFollower {
-    /// Its certname.
+    /// Certname of the follower.
     pub name: String,
-    /// Why, as far as it is known.
+    /// Reason for the delay, as far as it is known.
     pub why: String,
 }
 
 // === impl FileSyncCommitCommand ===
 
 impl FileSyncCommitCommand {
-    /// The environment that is meant; `None`: all of them.
+    /// Returns the environment to commit; `None`: all environments.
     ///
     /// # Errors
-    /// What is wrong, and with which key.
+    /// The key that is wrong, with the rule that it breaks.
     pub fn environment(&self) -> Result<Option<&str>, (&'static str, String)> {
         match (self.commit_all, &self.repo_id, &self.submodule_id) {
             (true, None, None) => Ok(None),

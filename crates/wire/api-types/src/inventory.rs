@@ -1,4 +1,4 @@
-//! `inventory`: which nodes are connected to a broker.
+//! `inventory`: nodes and their connections to brokers.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -9,7 +9,7 @@ use crate::PreciseTimestamp;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InventoryQuery {
-    /// Certnames.
+    /// Certnames of the nodes.
     pub nodes: Vec<String>,
 }
 
@@ -25,14 +25,14 @@ pub struct NodeSelectionQuery {
 /// The nodes that were selected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct NodeSelection {
-    /// Certnames, each once.
+    /// Certnames of the selected nodes, without duplicates.
     pub nodes: Vec<String>,
 }
 
-/// The connected nodes, or one item for each node that was asked for.
+/// The connected nodes, or one item for each node of the request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct InventoryList {
-    /// The nodes.
+    /// One item for each node.
     pub items: Vec<InventoryItem>,
     /// Certnames that were connected when the server last ended and are still expected back, in the first
     /// two minutes after a restart. Only where all nodes are listed. New jobs wait for these nodes.
@@ -40,24 +40,24 @@ pub struct InventoryList {
     pub returning: Vec<String>,
 }
 
-/// One node.
+/// Connection of one node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct InventoryItem {
-    /// The certname.
+    /// Certname of the node.
     pub name: String,
-    /// Whether an agent of that name is connected.
+    /// True if an agent of that name is connected.
     pub connected: bool,
     /// The broker that holds the connection, as a PCP URI.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(example = "pcp://broker.example.com/server")]
     pub broker: Option<String>,
-    /// Since when.
+    /// Time at which the node connected; absent if it is not connected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<PreciseTimestamp>,
     /// Version of the node's `tutti-agent`; absent for a stock pxp-agent, and in lists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_version: Option<String>,
-    /// Cause of a missing connection; only where one node is asked for by its path.
+    /// Cause of a missing connection; only in the reply about a single node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub absence: Option<NodeAbsence>,
 }

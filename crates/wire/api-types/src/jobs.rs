@@ -11,66 +11,66 @@ use crate::parameters::Parameters;
 use crate::root::Link;
 use crate::{ApiError, Object, Timestamp, decimal};
 
-/// By what jobs and plan jobs are ordered.
+/// Sort key of jobs and plan jobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum JobsOrder {
-    /// By number, as numbers.
+    /// By job number, numerically.
     #[default]
     Name,
-    /// By the login of the owner.
+    /// By the owner's login.
     Owner,
     /// By the last change of state.
     Timestamp,
-    /// By the environment's name.
+    /// By name of the environment.
     Environment,
-    /// By the state's name.
+    /// By name of the state.
     State,
 }
 
 /// The query of `GET jobs`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct JobsQuery {
-    /// `limit` and `offset`.
+    /// Part of the list to return, from `limit` and `offset`.
     #[serde(flatten)]
     pub page: Page,
-    /// By what.
+    /// Sort key of the list.
     pub order_by: JobsOrder,
-    /// In which direction.
+    /// Direction of the sort; ascending by default.
     pub order: Order,
-    /// `deploy`, `task` or `plan_task`.
+    /// Only jobs of this type: `deploy`, `task`, `plan_task`, …
     #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<&'static str>,
-    /// A part of the task's name.
+    /// Only jobs whose task name contains this text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// Login of the owner.
+    /// Only jobs of the user with this login.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// The job's state.
+    /// Only jobs in this state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<&'static str>,
-    /// Certname of a node of the job.
+    /// Only jobs with the node of this certname.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node: Option<String>,
-    /// Ended then or later.
+    /// Only jobs that ended at this time or later.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_finish_timestamp: Option<Timestamp>,
-    /// Ended then or earlier.
+    /// Only jobs that ended at this time or earlier.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_finish_timestamp: Option<Timestamp>,
 }
 
-/// The list.
+/// A page of the list of jobs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct JobList {
     /// The jobs of this page.
     pub items: Vec<Job>,
-    /// Which page.
+    /// Page that was returned, with the size of the whole list.
     pub pagination: Pagination,
 }
 
-/// One job.
+/// A job and its progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Job {
     /// The job's absolute URL.
@@ -81,56 +81,57 @@ pub struct Job {
     pub state: String,
     /// `task`, `deploy`, `plan_task`, …
     pub command: String,
-    /// The same again.
+    /// Same value as `command`, under Puppet Enterprise's newer key.
     #[serde(rename = "type")]
     pub kind: String,
-    /// As submitted, with defaults filled in and sensitive values left out.
+    /// Options of the request, with defaults filled in and sensitive values left out.
     #[schema(value_type = Object)]
     pub options: Object,
-    /// Who started it.
+    /// User who started the job.
     pub owner: Owner,
-    /// Free text; also in `options`.
+    /// Free text; the same as in `options`.
     #[serde(default)]
     pub description: String,
-    /// Also in `options`.
+    /// Environment of the job; the same as in `options`.
     pub environment: EnvironmentRef,
-    /// The last change of state.
+    /// Time of the last change of state.
     pub timestamp: Timestamp,
-    /// When the job was submitted.
+    /// Time at which the job was submitted.
     #[serde(default)]
     pub created_timestamp: Option<Timestamp>,
-    /// When its first node started.
+    /// Time at which its first node started; null before that.
     #[serde(default)]
     pub started_timestamp: Option<Timestamp>,
-    /// When it ended.
+    /// End time; null until the job has ended.
     #[serde(default)]
     pub finished_timestamp: Option<Timestamp>,
-    /// Seconds from start to end, or so far; null before the start.
+    /// Duration in seconds, up to now if the job is running; null before the start.
     #[serde(default, with = "decimal::text")]
     #[schema(value_type = Option<String>, example = "256.0")]
     pub duration: Option<f64>,
-    /// How many nodes.
+    /// Number of nodes in the job.
     pub node_count: u64,
-    /// How many nodes in each state; states that no node has are left out, null without nodes.
+    /// Number of nodes in each state; states without nodes are left out. Null if the job has no
+    /// nodes.
     #[serde(default)]
     pub node_states: Option<BTreeMap<String, u64>>,
     /// Progress of a job with batches; absent for others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollout: Option<JobRollout>,
-    /// Where the nodes are.
+    /// Link to the nodes of the job.
     pub nodes: Link,
-    /// Where the report is.
+    /// Link to the report of the job.
     pub report: Link,
-    /// Where the events are.
+    /// Link to the events of the job.
     pub events: Link,
-    /// As submitted.
+    /// Keys and values that the request carried in `userdata`.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub userdata: Object,
-    /// By which the job is found in the traces; only where the server sends any.
+    /// Trace id of the job; absent if the server does not export traces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_id: Option<String>,
-    /// Every state the job was in; only for a single job.
+    /// History of the job's states; only in the reply about a single job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Vec<JobStatus>>,
 }
@@ -138,60 +139,60 @@ pub struct Job {
 /// Progress of a job that takes its nodes in batches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct JobRollout {
-    /// The batch that was started last, from 1.
+    /// Number of the batch that started last, from 1.
     pub batch: u64,
-    /// How many batches there are.
+    /// Total number of batches.
     pub batches: u64,
-    /// The end of the pause that the job is in; absent when it is in none.
+    /// End of the current pause between batches; absent if there is no pause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_batch_timestamp: Option<Timestamp>,
 }
 
-/// A state and how long it lasted.
+/// A state of a job, with its start and end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct JobStatus {
-    /// The state.
+    /// Name of the state.
     pub state: String,
-    /// Its begin.
+    /// Time at which the job entered the state.
     pub enter_time: Timestamp,
-    /// Its end; null for the present one.
+    /// Time at which the job left the state; null for the current state.
     pub exit_time: Option<Timestamp>,
 }
 
 /// An environment by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct EnvironmentRef {
-    /// May be empty: each node its own.
+    /// Name of the environment; empty if each node runs in its own.
     pub name: String,
 }
 
-/// Who started a job.
+/// User who started a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct Owner {
-    /// The user's UUID.
+    /// UUID of the user.
     pub id: String,
-    /// The name to log in with.
+    /// Login name of the user.
     pub login: String,
-    /// Empty when unknown.
+    /// E-mail address; empty if it is unknown.
     pub email: String,
-    /// The name for people.
+    /// Name that lists and user interfaces show.
     pub display_name: String,
-    /// The last login.
+    /// Time of the user's last login; null if there was none.
     pub last_login: Option<crate::PreciseTimestamp>,
-    /// May not log in any more.
+    /// True if the user was revoked and can no longer log in.
     pub is_revoked: bool,
-    /// From a directory.
+    /// True if the user comes from an external directory (LDAP or OIDC).
     pub is_remote: bool,
-    /// May do everything.
+    /// True if the user has every permission.
     pub is_superuser: bool,
-    /// Always false.
+    /// Always false, since this is a user and not a group.
     pub is_group: bool,
-    /// Roles.
+    /// Ids of the roles that the user has directly.
     pub role_ids: Vec<i64>,
-    /// Roles by way of groups.
+    /// Ids of the roles that the user has through groups.
     pub inherited_role_ids: Vec<i64>,
-    /// Groups.
+    /// Ids of the user's groups.
     pub group_ids: Vec<String>,
 }
 
@@ -227,7 +228,7 @@ const STATES: &[(&str, &str)] = &[
 ];
 
 impl JobsOrder {
-    /// As on the wire.
+    /// Name of this sort key in the API.
     pub fn as_str(self) -> &'static str {
         // Every variant is in the table.
         ORDERS
@@ -238,7 +239,7 @@ impl JobsOrder {
 }
 
 impl JobsQuery {
-    /// From query parameters.
+    /// Reads the query parameters.
     ///
     /// # Errors
     /// A validation error that names the parameter.

@@ -1,13 +1,13 @@
-//! The kinds of error, each with its HTTP status, as Puppet Enterprise names them.
+//! Kinds of error, by Puppet Enterprise's names, each with its HTTP status.
 //!
-//! Clients branch on the name; the text beside it may change.
+//! Clients branch on the kind; the message may change.
 
-/// A kind: its name on the wire and the status that goes with it.
+/// Name of an error kind in the API, with its HTTP status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// For example `puppetlabs.orchestrator/unknown-job`.
+    /// Name in the API, for example `puppetlabs.orchestrator/unknown-job`.
     pub name: &'static str,
-    /// The HTTP status.
+    /// HTTP status of the reply.
     pub status: u16,
 }
 
@@ -23,15 +23,16 @@ macro_rules! kinds {
 kinds! {
     /// Wrong type, format or key of a body, a query parameter or an id in the path.
     VALIDATION = 400 "puppetlabs.orchestrator/validation-error";
-    /// The scope gives no node.
+    /// The scope contains no node.
     EMPTY_TARGET = 400 "puppetlabs.orchestrator/empty-target";
-    /// A name or pattern selects no node, or a short name several; nothing was done.
+    /// A name or pattern matches no node, or a short name matches several; nothing was done.
     UNKNOWN_NODE = 404 "tutti/unknown-node";
     /// The environment has no nodes.
     EMPTY_ENVIRONMENT = 400 "puppetlabs.orchestrator/empty-environment";
-    /// `PuppetDB` does not answer.
+    /// `PuppetDB` does not respond.
     PUPPETDB = 400 "puppetlabs.orchestrator/puppetdb-error";
-    /// A query is invalid, or may not be asked by this user, or there is nobody to ask.
+    /// The query is invalid, the user may not run it, or there is no `PuppetDB` or inventory to run
+    /// it.
     QUERY = 400 "puppetlabs.orchestrator/query-error";
     /// A scheduled job would start in the past, or never.
     INVALID_TIME = 400 "puppetlabs.orchestrator/invalid-time";
@@ -43,60 +44,62 @@ kinds! {
     TOKEN_REVOKED = 401 "puppetlabs.rbac/token-revoked";
     /// The token was not used for too long.
     TOKEN_TIMED_OUT = 401 "puppetlabs.rbac/token-timed-out";
-    /// The token's time is over.
+    /// The lifetime of the token is over.
     TOKEN_EXPIRED = 401 "puppetlabs.rbac/token-expired";
     /// The user was revoked.
     USER_REVOKED = 401 "puppetlabs.rbac/user-revoked";
-    /// Programs with a certificate have no tokens.
+    /// Programs that authenticate by certificate cannot log in for a token.
     API_USER_LOGIN = 401 "puppetlabs.rbac/api-user-login";
-    /// The directory names a user as one of this server is named.
+    /// The external directory has a user with the login of a local user.
     REMOTE_USER_CONFLICT = 401 "puppetlabs.rbac/remote-user-conflict";
-    /// The body of a request about users and roles is no JSON.
+    /// The body of a request about users and roles is not JSON.
     RBAC_MALFORMED = 400 "puppetlabs.rbac/malformed-request";
-    /// Such a body has not the right shape; details carry `submitted`, `schema` and `error`.
+    /// The body of a request about users and roles has the wrong shape; details carry `submitted`,
+    /// `schema` and `error`.
     RBAC_SCHEMA = 400 "puppetlabs.rbac/schema-violation";
     /// The id in the body is not the one in the path.
     INCONSISTENT_ID = 400 "puppetlabs.rbac/inconsistent-id";
-    /// A list of ids that is none.
+    /// The text is not a list of ids.
     INVALID_ID_FILTER = 400 "puppetlabs.rbac/invalid-id-filter";
-    /// Not a UUID.
+    /// The text is not a UUID.
     INVALID_UUID = 400 "puppetlabs.rbac/invalid-uuid";
-    /// What was given as a token is none.
+    /// The text is not a token.
     INVALID_TOKEN = 400 "puppetlabs.rbac/invalid-token";
-    /// The user lacks the permission to change users, roles or tokens, or would hand on a right
-    /// that he lacks.
+    /// The user lacks the permission to change users, roles or tokens, or would grant a permission
+    /// that the user lacks.
     PERMISSION_DENIED = 403 "puppetlabs.rbac/permission-denied";
-    /// The first users cannot be changed.
+    /// The built-in users cannot be changed.
     ADMIN_IMMUTABLE = 403 "puppetlabs.rbac/admin-user-immutable";
-    /// Of the default roles, only members can be changed.
+    /// The built-in roles cannot be changed, except for their members.
     DEFAULT_ROLES_IMMUTABLE = 403 "puppetlabs.rbac/default-roles-immutable";
-    /// No such user, group, role or token.
+    /// The user, group, role or token does not exist.
     RBAC_NOT_FOUND = 404 "puppetlabs.rbac/not-found";
-    /// No such task target.
+    /// The task target does not exist.
     UNKNOWN_TASK_TARGET = 404 "puppetlabs.orchestrator/unknown-task-target";
-    /// Roles name the task target; details carry `roles`.
+    /// Roles refer to the task target; details carry `roles`.
     TASK_TARGET_IN_USE = 409 "tutti/task-target-in-use";
-    /// As many task targets as there may be.
+    /// The largest number of task targets is reached.
     TOO_MANY_TASK_TARGETS = 409 "tutti/too-many-task-targets";
     /// Nodes have a connection already; details carry `certnames`.
     DUPLICATE_CERTNAMES = 409 "puppetlabs.inventory/duplicate-certnames";
     /// Some of the nodes have agents; details name them.
     KNOWN_AGENTS = 409 "tutti/known-agents";
-    /// No such webhook.
+    /// The webhook does not exist.
     UNKNOWN_WEBHOOK = 404 "tutti/unknown-webhook";
-    /// This server is no certificate authority.
+    /// This server is not a certificate authority.
     NO_CERTIFICATE_AUTHORITY = 404 "tutti/no-certificate-authority";
-    /// There is neither a request nor a certificate of this name.
+    /// There is neither a request nor a certificate for this name.
     UNKNOWN_CERTIFICATE = 404 "tutti/unknown-certificate";
-    /// The authority does not do it: the name has a certificate, or the request asks for more than is allowed.
+    /// The certificate authority refuses: the name has a certificate already, or the request asks
+    /// for more than is allowed.
     CERTIFICATE_REFUSED = 409 "tutti/certificate-refused";
-    /// As many webhooks as there may be.
+    /// The largest number of webhooks is reached.
     TOO_MANY_WEBHOOKS = 409 "tutti/too-many-webhooks";
-    /// What is asked for exists in Puppet Enterprise and not here.
+    /// The feature exists in Puppet Enterprise but not in Tutti.
     NOT_SUPPORTED = 400 "tutti/not-supported";
-    /// The name is taken.
+    /// The name is already in use.
     CONFLICT = 409 "puppetlabs.rbac/conflict";
-    /// What the request refers to does not exist.
+    /// The request refers to an object that does not exist.
     INVALID_ASSOCIATED_ID = 422 "puppetlabs.rbac/invalid-associated-id";
     /// The directory has no such user.
     NO_SUCH_USER_LDAP = 422 "puppetlabs.rbac/no-such-user-LDAP";
@@ -104,61 +107,63 @@ kinds! {
     NO_SUCH_GROUP_LDAP = 422 "puppetlabs.rbac/no-such-group-LDAP";
     /// The directory has two users with one login.
     NON_UNIQUE_LOOKUP_ATTR = 422 "puppetlabs.rbac/non-unique-lookup-attr";
-    /// A directory does not answer.
+    /// The external directory does not respond.
     DIRECTORY_UNAVAILABLE = 503 "puppetlabs.rbac/directory-unavailable";
-    /// The user lacks the permission; also for the task on those nodes.
+    /// The user lacks the permission, in general or for the task on those nodes.
     NOT_PERMITTED = 403 "puppetlabs.orchestrator/not-permitted";
-    /// A body about node groups or nodes that is no JSON.
+    /// The body of a request about node groups or nodes is not JSON.
     MALFORMED_REQUEST = 400 "malformed-request";
-    /// A body about node groups or nodes that has not the right shape; details say where.
+    /// The body of a request about node groups or nodes has the wrong shape; details name the path.
     SCHEMA_VIOLATION = 400 "schema-violation";
-    /// A group's id that is no UUID.
+    /// The id of the group is not a UUID.
     MALFORMED_UUID = 400 "malformed-uuid";
-    /// A `depth`, `limit` or `offset` that is no number.
+    /// The value of `depth`, `limit` or `offset` is not a number.
     MALFORMED_NUMBER = 400 "malformed-number";
-    /// A `depth`, `limit` or `offset` that is no count.
+    /// The value of `depth`, `limit` or `offset` is out of range.
     ILLEGAL_COUNT = 400 "illegal-count";
-    /// No nodes were named.
+    /// The request names no nodes.
     MISSING_PARAMETERS = 400 "missing-parameters";
-    /// The group's id in the body is not the one of the address.
+    /// The group id in the body differs from the one in the path.
     CONFLICTING_IDS = 400 "conflicting-ids";
-    /// No such group, class, environment or node.
+    /// The group, class, environment or node does not exist.
     CLASSIFIER_NOT_FOUND = 404 "not-found";
-    /// The group was edited by somebody else.
+    /// The group was edited since the caller read it.
     SERIAL_NUMBER_CONFLICT = 409 "serial-number-conflict";
-    /// A group's name is taken in its environment.
+    /// Another group of the environment has the same name.
     UNIQUENESS_VIOLATION = 422 "uniqueness-violation";
     /// The group's parent does not exist.
     MISSING_PARENT = 422 "missing-parent";
-    /// Groups would be their own ancestors.
+    /// The groups would be their own ancestors.
     INHERITANCE_CYCLE = 422 "inheritance-cycle";
-    /// Groups of an import hang on no parent, or have no root.
+    /// Groups of an import have no existing parent, or the import has no root group.
     UNREACHABLE_GROUPS = 422 "unreachable-groups";
-    /// A rule that PuppetDB cannot be asked.
+    /// The rule cannot be expressed as a query of `PuppetDB`.
     UNTRANSLATABLE_RULE = 422 "untranslatable-rule";
     /// A group with children cannot be deleted.
     CHILDREN_PRESENT = 422 "children-present";
-    /// The root's rule and place are fixed.
+    /// The rule and the parent of the root group cannot be changed.
     ROOT_GROUP = 422 "root-group-immutable";
-    /// More groups, levels or pinned nodes than there can be.
+    /// The largest number of groups, levels or pinned nodes is exceeded.
     GROUP_LIMIT = 422 "group-limit";
-    /// The groups of a node do not agree; details name every value and who wants it.
+    /// The groups of a node set different values; details name every value and the groups that set
+    /// it.
     CLASSIFICATION_CONFLICT = 500 "classification-conflict";
-    /// A puppetserver answered, but not with classes; details carry `url`, `status` and `body`.
+    /// A puppetserver replied with something other than classes; details carry `url`, `status` and
+    /// `body`.
     UNEXPECTED_RESPONSE = 500 "unexpected-response";
-    /// The puppetserver cannot be asked for classes now.
+    /// The puppetserver cannot be asked for classes at this moment.
     CLASSES_UNAVAILABLE = 503 "classes-unavailable";
-    /// As many environments were announced as may be.
+    /// The largest number of announced environments is reached.
     ENVIRONMENT_LIMIT = 422 "environment-limit";
-    /// Nobody can be asked for the facts of a node now.
+    /// The facts of the node cannot be obtained at this moment.
     FACTS_UNAVAILABLE = 503 "facts-unavailable";
-    /// No such job.
+    /// The job does not exist.
     UNKNOWN_JOB = 404 "puppetlabs.orchestrator/unknown-job";
-    /// No such environment.
+    /// The environment does not exist.
     UNKNOWN_ENVIRONMENT = 404 "puppetlabs.orchestrator/unknown-environment";
-    /// No such task in the environment.
+    /// The task does not exist in the environment.
     UNKNOWN_TASK = 404 "puppetlabs.orchestrator/unknown-task";
-    /// No such plan in the environment.
+    /// The plan does not exist in the environment.
     UNKNOWN_PLAN = 404 "puppetlabs.orchestrator/unknown-plan";
     /// The plan's file cannot be read as a plan; details carry `file`, and `line` and `column`.
     INVALID_PLAN = 422 "bolt/invalid-plan";
@@ -167,73 +172,74 @@ kinds! {
     INVALID_TASK = 422 "puppet.tasks/invalid-task";
     /// The `environment.conf` or a file of the environment cannot be used; details carry `file`.
     INVALID_ENVIRONMENT = 422 "tutti/invalid-environment";
-    /// The event is not of that plan job, or there is none.
+    /// The event does not exist, or belongs to another plan job.
     MISMATCHED_EVENT = 404 "puppetlabs.orchestrator/mismatched-job-event-id";
-    /// The plan job is over; start a new one.
+    /// The plan job has ended; start a new one.
     PLAN_FINISHED = 409 "puppetlabs.orchestrator/plan-already-finished";
-    /// The plan job has not failed, so it cannot go on.
+    /// The plan job has not failed, so it cannot be resumed.
     PLAN_NOT_FAILED = 409 "tutti/plan-not-failed";
-    /// The plan job is a preview, which does not go on.
+    /// The plan job was a noop preview, which cannot be resumed.
     PLAN_PREVIEW = 409 "tutti/plan-preview";
-    /// The plan has taken no such step.
+    /// The plan has no such step.
     UNKNOWN_STEP = 404 "tutti/unknown-step";
-    /// The step waits for no answer.
+    /// The step does not wait for an answer.
     NOT_ASKED = 409 "tutti/not-asked";
-    /// As many plans as may be are not over.
+    /// The largest number of active plans is reached.
     TOO_MANY_PLANS = 503 "tutti/too-many-plans";
-    /// This server deploys no code.
+    /// This server does not deploy code.
     NO_CODE_MANAGER = 404 "tutti/no-code-manager";
-    /// This server is to deploy code and cannot at this moment: a directory or a file of it cannot be used.
+    /// This server is configured to deploy code but cannot at this moment: one of its directories
+    /// or files cannot be used.
     CODE_UNAVAILABLE = 503 "tutti/code-unavailable";
     /// Directories of code cannot be written to, so no deployment could go live; details carry `obstacles`.
     CODE_UNWRITABLE = 503 "tutti/code-unwritable";
     /// The settings that name the control repositories cannot be used at this moment.
     CODE_SETTINGS = 409 "tutti/code-settings";
-    /// A control repository cannot be asked for its branches.
+    /// The branches of a control repository cannot be listed.
     CODE_SOURCE = 502 "tutti/code-source";
-    /// No such deployment.
+    /// The deployment does not exist.
     UNKNOWN_DEPLOY = 404 "puppetlabs.code-manager/unknown-deploy";
-    /// No such version of an environment, or more than one begins with these digits.
+    /// The environment has no such version, or several versions begin with these digits.
     UNKNOWN_VERSION = 404 "tutti/unknown-version";
-    /// The environment stays with its version; details carry `environment`.
+    /// The environment is pinned to its version; details carry `environment`.
     PINNED = 409 "tutti/environment-pinned";
-    /// Plans work with the environment, and want it to stay; or a deployment waits for such plans, and the plan
-    /// for the deployment. Details carry `plans` and `deployments`.
+    /// Plans lock the environment at its version, or a deployment and the plan that started it
+    /// would wait for each other. Details carry `plans` and `deployments`.
     HELD = 409 "tutti/environment-held";
-    /// The deployment did not do what was asked for.
+    /// The deployment did not reach its goal.
     DEPLOY_FAILURE = 409 "puppetlabs.code-manager/deploy-failure";
-    /// Deployments are not over in time; they go on.
+    /// The deployments did not end within the timeout; they continue.
     DEPLOY_TIMEOUT = 504 "puppetlabs.code-manager/timeout-exceeded";
-    /// Nobody knows this type of webhook; details carry the types.
+    /// The type of webhook is not known; details carry the known types.
     WEBHOOK_TYPE = 400 "puppetlabs.code-manager/unrecognized-webhook-type";
-    /// The body of a webhook is not what such a forge sends.
+    /// The body of the webhook does not have the format of the forge.
     WEBHOOK_BODY = 400 "tutti/webhook-body";
     /// The signature or secret of a webhook is wrong.
     WEBHOOK_UNSIGNED = 401 "tutti/webhook-unsigned";
-    /// The same delivery was taken before.
+    /// The delivery was already accepted before.
     WEBHOOK_REPLAYED = 409 "tutti/webhook-replayed";
     /// This server has no staging directory.
     NO_STAGING = 404 "tutti/no-staging-directory";
-    /// No version that is live or about to be has this content.
+    /// No version that is live or staged has this content.
     UNKNOWN_CONTENT = 404 "tutti/unknown-content";
     /// The content is shorter than where the range begins; details carry `size_bytes`.
     RANGE = 416 "tutti/range-not-satisfiable";
-    /// No such service.
+    /// The service does not exist.
     UNKNOWN_SERVICE = 404 "puppetlabs.orchestrator/unknown-service";
-    /// No such route.
+    /// The route does not exist.
     NOT_FOUND = 404 "puppetlabs.orchestrator/not-found";
-    /// The route is there, with another method.
+    /// The route exists, but with another method.
     METHOD_NOT_ALLOWED = 405 "puppetlabs.orchestrator/method-not-allowed";
     /// The body did not arrive in time.
     REQUEST_TIMEOUT = 408 "puppetlabs.orchestrator/request-timeout";
-    /// The body is larger than the route takes.
+    /// The body exceeds the limit of the route.
     TOO_LARGE = 413 "puppetlabs.orchestrator/request-too-large";
     /// Too many failed logins; details carry `retry_after_seconds`.
     LOCKED_OUT = 429 "puppetlabs.rbac/too-many-failed-logins";
-    /// Anything that is the server's own fault.
+    /// An internal error of the server.
     UNKNOWN = 500 "puppetlabs.orchestrator/unknown-error";
-    /// Whether the command was kept is not known; details carry `never_starts`.
+    /// It is not known if the command was stored; details carry `never_starts`.
     OUTCOME_UNKNOWN = 500 "tutti/outcome-unknown";
-    /// The server is on its way down, or too busy; try again.
+    /// The server is shutting down or overloaded; try again.
     UNAVAILABLE = 503 "puppetlabs.orchestrator/service-unavailable";
 }

@@ -1,10 +1,12 @@
-//! What goes over the HTTP API of port 8143: every request, every reply, every route.
+//! Types and routes of the HTTP API on port 8143: requests, replies and [`routes`].
 //!
 //! The server encodes and the client decodes the same types, so both directions are derived.
-//! The rule: input is strict (an unknown key or a wrong type is a [`validation error`](kinds)
-//! that names its place, see [`strict`]), output is lenient to read (a client ignores keys that
-//! a newer server adds). [`routes`] is the one list of routes, each with its [`Policy`]; the
-//! router, the `OpenAPI` document and the tests are made from it.
+//! [`routes`] is the only list of routes, each with its [`Policy`]; the router, the `OpenAPI`
+//! document and the tests are made from it.
+//!
+//! Invariant: input is strict (an unknown key or a wrong type is a [`validation error`](kinds) that
+//! names its path, see [`strict`]), and output is lenient to read (a client ignores keys that a
+//! newer server adds).
 
 mod action;
 pub mod activity;

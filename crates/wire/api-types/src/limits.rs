@@ -1,4 +1,4 @@
-//! What every command that makes a job may ask for.
+//! Limits that apply to every command that creates a job.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `GET jobs/:id/nodes` and `GET jobs/:id/report`.
+//! Nodes and report of a job: `GET jobs/:id/nodes` and `GET jobs/:id/report`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,34 +10,34 @@ use crate::paging::Page;
 use crate::parameters::Parameters;
 use crate::{ApiError, Object, Timestamp, decimal};
 
-/// By what nodes are ordered.
+/// Sort key of the nodes of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NodesOrder {
     /// By certname.
     #[default]
     Name,
-    /// By how long it took.
+    /// By duration of the run.
     Duration,
-    /// By the state's name.
+    /// By name of the state.
     State,
-    /// By the start.
+    /// By start time.
     StartTimestamp,
-    /// By the end.
+    /// By end time.
     FinishTimestamp,
 }
 
 /// The query of `GET jobs/:id/nodes`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct NodesQuery {
-    /// `limit` and `offset`.
+    /// Part of the list to return, from `limit` and `offset`.
     #[serde(flatten)]
     pub page: Page,
-    /// By what.
+    /// Sort key of the list.
     pub order_by: NodesOrder,
-    /// In which direction.
+    /// Direction of the sort; ascending by default.
     pub order: Order,
-    /// Only nodes in this state.
+    /// Only nodes in this state; `None`: in all states.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub state: Option<&'static str>,
 }
@@ -45,50 +45,50 @@ pub struct NodesQuery {
 /// The nodes of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct JobNodes {
-    /// Where the events go on that came after this picture.
+    /// Link to the events that followed this snapshot.
     #[serde(rename = "next-events")]
     pub next_events: NextEvents,
-    /// The nodes.
+    /// Nodes of this page.
     pub items: Vec<JobNode>,
 }
 
 /// One node of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct JobNode {
-    /// The certname, exactly as it was asked for.
+    /// Certname, exactly as the request spelled it.
     pub name: String,
     /// `new`, `ready`, `running`, `stopping`, `finished`, `failed`, `errored` or `skipped`.
     pub state: String,
     /// The batch that the node is in, from 1; absent for a job without batches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<u64>,
-    /// How the node was reached: `pcp`.
+    /// Transport to the node, for example `pcp`.
     #[serde(default)]
     pub transport: String,
-    /// Null until it starts.
+    /// Start time; null until the node starts.
     #[serde(default)]
     pub start_timestamp: Option<Timestamp>,
-    /// Null until it ends.
+    /// End time; null until the node has ended.
     #[serde(default)]
     pub finish_timestamp: Option<Timestamp>,
-    /// Seconds; null until it ends.
+    /// Duration in seconds; null until the node has ended.
     #[serde(default, with = "decimal::number")]
     #[schema(value_type = Option<f64>)]
     pub duration: Option<f64>,
-    /// The last change of state.
+    /// Time of the last change of state.
     #[serde(default)]
     pub timestamp: Option<Timestamp>,
-    /// Of a Puppet run; null for tasks.
+    /// Puppet's transaction id of the run; null for tasks.
     #[serde(default)]
     pub transaction_uuid: Option<String>,
-    /// The newest event of the node in this job; 0: none.
+    /// Number of the newest event of the node in this job; 0 if there is none.
     #[serde(default, rename = "latest-event-id")]
     pub latest_event_id: i64,
-    /// `message` why it could not run, and the like.
+    /// Further data, such as a `message` with the reason for which the node could not run.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub details: Object,
-    /// What came out; absent until the node ended.
+    /// Result of the task, action or Puppet run; absent until the node has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub result: Option<Value>,
@@ -97,23 +97,23 @@ pub struct JobNode {
 /// The report of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Report {
-    /// One item for each node.
+    /// One item for each node of the job.
     pub items: Vec<ReportItem>,
 }
 
 /// One node in a report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ReportItem {
-    /// The certname.
+    /// Certname of the node.
     pub node: String,
-    /// The node's state.
+    /// State of the node.
     pub state: String,
-    /// The last change of state.
+    /// Time of the last change of state.
     pub timestamp: Option<Timestamp>,
-    /// Absent when it did not start.
+    /// Start time; absent if the node did not start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_timestamp: Option<Timestamp>,
-    /// Absent until it ends.
+    /// End time; absent until the node has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish_timestamp: Option<Timestamp>,
     /// Resource events of a Puppet run; empty for tasks.
@@ -142,7 +142,7 @@ const STATES: &[(&str, &str)] = &[
 ];
 
 impl NodesQuery {
-    /// From query parameters.
+    /// Reads the query parameters.
     ///
     /// # Errors
     /// A validation error that names the parameter.

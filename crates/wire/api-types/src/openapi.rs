@@ -18,7 +18,7 @@ use crate::{ErrorBody, routes};
 
 const TOKEN: &str = "token";
 
-/// The document.
+/// Builds the `OpenAPI` document.
 pub fn document() -> OpenApi {
     let mut paths = PathsBuilder::new();
     let mut schemas: Vec<(String, RefOr<Schema>)> = Vec::new();
@@ -55,7 +55,7 @@ pub fn document() -> OpenApi {
         .build()
 }
 
-/// The document as text, indented, with a newline at the end.
+/// Returns the document as indented text, with a newline at the end.
 pub fn document_json() -> String {
     let mut text = document()
         .to_pretty_json()

@@ -1,15 +1,15 @@
-//! In which direction a list is sorted.
+//! Sort direction of lists: [`Order`].
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// The direction of the order.
+/// Sort direction of a list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// Smallest first.
+    /// Ascending: smallest value first.
     #[default]
     Asc,
-    /// Largest first.
+    /// Descending: largest value first.
     Desc,
 }

@@ -1,4 +1,4 @@
-//! Which part of a list.
+//! Paging of lists: [`Page`] in the request, [`Pagination`] in the reply.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -7,13 +7,13 @@ use crate::ApiError;
 use crate::order::Order;
 use crate::parameters::Parameters;
 
-/// `limit` and `offset`.
+/// Part of a list to return.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Page {
-    /// How many at most; `None`: all.
+    /// Largest number of items to return; `None`: all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// How many are left out at the beginning.
+    /// Number of items to skip at the beginning.
     pub offset: u64,
 }
 
@@ -27,31 +27,31 @@ impl Page {
     }
 }
 
-/// What was asked, with defaults filled in, and how many there are.
+/// Paging of the request with defaults filled in, and the size of the whole list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Pagination {
-    /// As asked; null: all.
+    /// Limit of the request; null: all items.
     #[serde(default)]
     pub limit: Option<u64>,
-    /// As asked, or 0.
+    /// Offset of the request, or 0.
     #[serde(default)]
     pub offset: u64,
-    /// As asked, or the default.
+    /// Sort key of the request, or the default.
     #[serde(default)]
     pub order_by: String,
-    /// As asked, or `asc`.
+    /// Direction of the sort: that of the request, or `asc`.
     #[serde(default)]
     pub order: Order,
-    /// How many there are without `limit` and `offset`.
+    /// Number of items in the whole list, without `limit` and `offset`.
     #[serde(default)]
     pub total: u64,
-    /// As asked, or empty.
+    /// Filter of the request, or empty.
     #[serde(default, rename = "type")]
     pub kind: String,
 }
 
 impl Pagination {
-    /// Of a list that was asked for in this way and has so many items in all.
+    /// Creates the pagination of a list with `total` items in all.
     pub fn of(page: Page, order_by: &str, order: Order, total: u64) -> Self {
         Self {
             limit: page.limit,
@@ -63,7 +63,7 @@ impl Pagination {
         }
     }
 
-    /// Of those of one type.
+    /// Adds the type by which the list was filtered.
     #[must_use]
     pub fn of_type(self, kind: Option<&str>) -> Self {
         Self {

@@ -1,24 +1,24 @@
-//! Reading query parameters strictly.
+//! Strict reading of query parameters.
 //!
-//! The rule: a parameter that nobody takes, stands twice or has a wrong value is a validation
-//! error that names it. `token` is left alone: it belongs to the authentication.
+//! Invariant: a parameter that the route does not know, that is given twice or has an invalid value
+//! is a validation error that names it. `token` is skipped, since it belongs to the authentication.
 
 use std::str::FromStr;
 
 use crate::order::Order;
 use crate::{ApiError, Timestamp};
 
-/// The parameters of one request that are not taken yet.
+/// Query parameters of one request that have not been read yet.
 #[derive(Clone, Debug, Default)]
 pub struct Parameters {
     left: Vec<(String, String)>,
 }
 
 impl Parameters {
-    /// From decoded names and values.
+    /// Takes decoded names and values.
     ///
     /// # Errors
-    /// A validation error when a name stands twice.
+    /// A validation error if a name is given twice.
     pub fn new(pairs: Vec<(String, String)>) -> Result<Self, ApiError> {
         let left: Vec<_> = pairs
             .into_iter()
@@ -35,10 +35,10 @@ impl Parameters {
         Ok(Self { left })
     }
 
-    /// Ends the reading.
+    /// Ends reading.
     ///
     /// # Errors
-    /// A validation error when a parameter is left.
+    /// A validation error if a parameter was not read.
     pub fn finish(self) -> Result<(), ApiError> {
         match self.left.into_iter().next() {
             Some((name, _)) => Err(ApiError::invalid(&name, "unknown query parameter")),
@@ -46,7 +46,7 @@ impl Parameters {
         }
     }
 
-    /// The text of a parameter.
+    /// Takes the text of a parameter; `None` if the request does not have it.
     pub fn text(&mut self, name: &str) -> Option<String> {
         let at = self.left.iter().position(|(given, _)| given == name)?;
         Some(self.left.swap_remove(at).1)

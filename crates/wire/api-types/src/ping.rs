@@ -1,33 +1,33 @@
-//! `POST command/ping` (ours): ask agents for a sign of life, through their brokers.
+//! `POST command/ping` (an extension of Tutti): check through the brokers that agents respond.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// The request.
+/// Body of `POST command/ping`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PingCommand {
-    /// Certnames.
+    /// Certnames of the nodes.
     pub nodes: Vec<String>,
 }
 
-/// The reply, one item for each node that was asked, in the same order.
+/// Reply with one item for each node of the request, in the same order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PingReply {
-    /// The answers.
+    /// One item for each node.
     pub items: Vec<PingItem>,
 }
 
-/// What came of one node's ping.
+/// Result of one node's ping.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PingItem {
-    /// The node.
+    /// Certname of the node.
     pub name: String,
-    /// Whether it answered.
+    /// True if the agent replied.
     pub replied: bool,
-    /// How long the answer took, in milliseconds; null without one.
+    /// Round-trip time in milliseconds; null without a reply.
     pub duration_ms: Option<f64>,
-    /// Why there was none.
+    /// Reason for the missing reply; absent if the agent replied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `GET plan_jobs` and what is below it.
+//! Plan jobs, their events and their steps: `GET plan_jobs` and the resources below it.
 
 use std::collections::BTreeMap;
 
@@ -17,30 +17,30 @@ use crate::{ApiError, JobRef, JobStatus, NextEvents, Object, Owner, Timestamp, d
 /// The query of `GET plan_jobs`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanJobsQuery {
-    /// `limit` and `offset`.
+    /// Part of the list to return, from `limit` and `offset`.
     pub page: Page,
-    /// By what.
+    /// Sort key of the list.
     pub order_by: JobsOrder,
-    /// In which direction.
+    /// Direction of the sort; ascending by default.
     pub order: Order,
-    /// Whether results are told.
+    /// True if the results of the plans are included.
     pub results: bool,
-    /// Ended then or later.
+    /// Only jobs that ended at this time or later.
     pub min_finish_timestamp: Option<Timestamp>,
-    /// Ended then or earlier.
+    /// Only jobs that ended at this time or earlier.
     pub max_finish_timestamp: Option<Timestamp>,
 }
 
-/// The list.
+/// A page of the list of plan jobs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PlanJobList {
     /// The plan jobs of this page.
     pub items: Vec<PlanJob>,
-    /// Which page.
+    /// Page that was returned, with the size of the whole list.
     pub pagination: Pagination,
 }
 
-/// One plan job.
+/// A plan job and its progress.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct PlanJob {
     /// The plan job's absolute URL.
@@ -49,65 +49,65 @@ pub struct PlanJob {
     pub name: String,
     /// `running`, `success` or `failure`.
     pub state: String,
-    /// Questions that the plan waits with; absent: it waits for no person.
+    /// Questions of the plan that are not answered yet; absent if there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<PlanQuestion>,
-    /// As submitted, with defaults filled in and sensitive values left out.
+    /// Options of the request, with defaults filled in and sensitive values left out.
     #[schema(value_type = Object)]
     pub options: Object,
-    /// What the plan returned; null while it runs, absent where results are excluded.
+    /// Return value of the plan; null while it runs, absent if the request excludes results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Object)]
     pub result: Option<Value>,
-    /// Who started it.
+    /// User who started the plan job.
     pub owner: Owner,
-    /// The last change of state; only for a single plan job.
+    /// Time of the last change of state; only in the reply about a single plan job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<Timestamp>,
-    /// When it started.
+    /// Start time of the plan job.
     pub created_timestamp: Timestamp,
-    /// When it ended.
+    /// End time; null until the plan has ended.
     #[serde(default)]
     pub finished_timestamp: Option<Timestamp>,
-    /// Seconds from start to end, or so far.
+    /// Duration in seconds, up to now if the plan is running.
     #[serde(default, with = "decimal::number")]
     #[schema(value_type = Option<f64>, example = 256.924)]
     pub duration: Option<f64>,
-    /// Where the events are.
+    /// Link to the events of the plan job.
     pub events: Link,
-    /// As submitted.
+    /// Keys and values that the request carried in `userdata`.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub userdata: Object,
-    /// Every state of every job that the plan started, by the job's number; only for a single plan
-    /// job.
+    /// History of the states of every job that the plan started, by job number; only in the reply
+    /// about a single plan job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<BTreeMap<String, Vec<JobStatus>>>,
 }
 
-/// A question of a plan that a person is to answer by `command/plan_answer`.
+/// Question of a plan that a user must answer with `command/plan_answer`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PlanQuestion {
-    /// The step that waits.
+    /// Number of the step that waits for the answer.
     #[schema(example = "2.1")]
     pub step: String,
     /// The text of the question.
     #[serde(default)]
     pub prompt: String,
-    /// The answer is a secret.
+    /// True if the answer is a secret.
     #[serde(default)]
     pub sensitive: bool,
-    /// When it was asked.
+    /// Time at which the plan asked the question.
     pub asked_timestamp: Timestamp,
 }
 
 /// Events of a plan job, oldest first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PlanEvents {
-    /// Where to go on reading.
+    /// Link to the events that follow this page.
     #[serde(rename = "next-events")]
     pub next_events: NextEvents,
-    /// The events; texts that a plan printed are cut after 1024 bytes.
+    /// Events of this page; text that a plan printed is cut after 1024 bytes.
     pub items: Vec<PlanEvent>,
 }
 
@@ -119,13 +119,13 @@ pub struct PlanEvent {
     /// `task_start`, `out_message`, `plan_start`, `plan_end`, `plan_finished`, `plan_failed`, …
     #[serde(rename = "type")]
     pub kind: String,
-    /// When.
+    /// Time of the event.
     pub timestamp: Timestamp,
-    /// Facts, for example `{"job-id": "8765"}`.
+    /// Data of the event, for example `{"job-id": "8765"}`.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub details: Object,
-    /// For people.
+    /// Sentence that describes the event.
     #[serde(default)]
     pub message: String,
 }
@@ -133,57 +133,58 @@ pub struct PlanEvent {
 /// The query of `GET plan_jobs/:id/steps`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanStepsQuery {
-    /// `limit` and `offset`.
+    /// Part of the list to return, from `limit` and `offset`.
     pub page: Page,
-    /// Only those in this state.
+    /// Only steps in this state; `None`: in all states.
     pub state: Option<&'static str>,
 }
 
-/// Steps of a plan that this server runs, in the order in which they began.
+/// Steps of a plan that this server runs, in the order of their start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PlanSteps {
     /// The steps of this page.
     pub items: Vec<PlanStep>,
-    /// Which page.
+    /// Page that was returned, with the size of the whole list.
     pub pagination: Pagination,
 }
 
 /// One step of a plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PlanStep {
-    /// `7`; `2.1` is the first step of the plan's second branch.
+    /// Number of the step, such as `7`; `2.1` is the first step of the plan's second branch.
     #[schema(example = "2.1")]
     pub step: String,
-    /// What it does: `task`, `sleep`, `prompt`, …
+    /// Type of the step: `task`, `sleep`, `prompt`, …
     #[serde(rename = "type")]
     pub kind: String,
-    /// Where in the plan's code.
+    /// Position of the step in the plan's code.
     #[serde(default)]
     pub site: String,
-    /// What it was asked for, without secrets; a text where it was too long to be kept whole.
+    /// Arguments of the step, without secrets; a string if they were too long to be stored whole.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub arguments: Value,
-    /// `running`, `sleeping`, `waiting` (for a person), `done`, `failed`, or `dropped` when nothing
-    /// waited for it any more.
+    /// State of the step: `running`, `sleeping`, `waiting` (for a user's answer), `done`, `failed`,
+    /// or `dropped` if the plan no longer needs its result.
     pub state: String,
-    /// The job that it started.
+    /// Job that the step started; null if it started none.
     #[serde(default)]
     pub job: Option<JobRef>,
-    /// When it began.
+    /// Start time of the step.
     pub started_timestamp: Timestamp,
-    /// When it ended.
+    /// End time; null until the step has ended.
     #[serde(default)]
     pub finished_timestamp: Option<Timestamp>,
-    /// Until when it sleeps.
+    /// Time until which the step sleeps; null for other steps.
     #[serde(default)]
     pub until_timestamp: Option<Timestamp>,
-    /// A step that waits for a person: whether for a secret.
+    /// True if the step waits for a secret, false if it waits for another answer; absent if it does
+    /// not wait for a user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sensitive: Option<bool>,
 }
 
-/// The states of steps.
+/// States by which steps can be filtered.
 const STEP_STATES: &[(&str, &str)] = &[
     ("running", "running"),
     ("sleeping", "sleeping"),
@@ -194,7 +195,7 @@ const STEP_STATES: &[(&str, &str)] = &[
 ];
 
 impl PlanStepsQuery {
-    /// From query parameters.
+    /// Reads the query parameters.
     ///
     /// # Errors
     /// A validation error that names the parameter.
@@ -213,7 +214,7 @@ impl PlanStepsQuery {
 }
 
 impl PlanJobsQuery {
-    /// From query parameters.
+    /// Reads the query parameters.
     ///
     /// # Errors
     /// A validation error that names the parameter.

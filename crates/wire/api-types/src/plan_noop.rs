@@ -1,7 +1,7 @@
-//! How much of a plan is done. Main type: [`PlanNoop`].
+//! Noop mode of plans: [`PlanNoop`].
 //!
-//! In JSON it is `true`, `false` or `"run"`. The rule: everything else is refused, and never taken for a
-//! plan that is to be run.
+//! In JSON it is `true`, `false` or `"run"`. Invariant: every other value is refused, and never
+//! taken to mean a normal run.
 
 use std::fmt;
 
@@ -10,28 +10,28 @@ use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
 
-/// Whether a plan is run or only looked at.
+/// Noop mode of a plan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PlanNoop {
-    /// `false`: it is run.
+    /// `false`: the plan runs normally.
     #[default]
     Off,
-    /// `true`: its effects are shown, and none is made.
+    /// `true`: the plan only shows its effects and makes no change.
     Show,
-    /// `"run"`: tasks that support it run in noop mode, all else is shown.
+    /// `"run"`: tasks that support noop run in noop mode, and all other steps are only shown.
     Run,
 }
 
 const RUN: &str = "run";
 
 impl PlanNoop {
-    /// Whether the plan is run.
+    /// Returns true if the plan runs normally.
     pub fn is_off(&self) -> bool {
         *self == Self::Off
     }
 }
 
-/// What the OpenAPI document says of it.
+/// Returns the schema of the `OpenAPI` document.
 pub(crate) fn schema() -> Schema {
     let flag = ObjectBuilder::new().schema_type(Type::Boolean);
     let run = ObjectBuilder::new()

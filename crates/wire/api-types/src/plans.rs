@@ -1,4 +1,4 @@
-//! `GET plans`, `GET plans/:module/:plan`, and the commands about plans.
+//! Plans: `GET plans`, `GET plans/:module/:plan`, and the commands about plans.
 
 use std::collections::BTreeMap;
 
@@ -9,33 +9,33 @@ use utoipa::ToSchema;
 use crate::defaults::{ENVIRONMENT, PLAN_NAME_CHARS, SENSITIVE_NAMES};
 use crate::{ApiError, EnvironmentCode, ErrorBody, Object, PlanNoop, limits, plan_noop, strict};
 
-/// `POST command/plan_run`.
+/// Body of `POST command/plan_run`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlanRunCommand {
-    /// `module` or `module::plan`.
+    /// Name of the plan: `module` or `module::plan`.
     pub plan_name: String,
-    /// The plan's parameters.
+    /// Parameters of the plan, by name.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub params: Object,
-    /// The environment whose code has the plan.
+    /// Environment whose code contains the plan; `production` by default.
     #[serde(default = "production")]
     #[schema(default = "production")]
     pub environment: String,
-    /// Free text.
+    /// Free text shown in lists and logs; may be empty.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<String>)]
     pub description: String,
-    /// Free keys and values, given back with the plan job.
+    /// Arbitrary keys and values, returned unchanged with the plan job.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Object)]
     pub userdata: Object,
-    /// How long the plan may take, in seconds; 0 or absent: no limit.
+    /// Timeout of the plan, in seconds; 0 or absent: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
-    /// `true`: what the plan would do is shown and not done; `"run"`: but tasks that support it run in noop
-    /// mode.
+    /// `true`: the plan only shows its effects; `"run"`: the same, but tasks that support noop run
+    /// in noop mode. Absent or `false`: the plan runs normally.
     #[serde(
         default,
         deserialize_with = "strict::null_is_default",
@@ -43,41 +43,40 @@ pub struct PlanRunCommand {
     )]
     #[schema(schema_with = plan_noop::schema)]
     pub noop: PlanNoop,
-    /// Which version of the code the plan reads: the one that is live at its start, or at each moment the
-    /// one that is live then; absent: as the server is configured.
+    /// Code version that the plan reads; absent: the server's setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<PlanCode>,
-    /// Questions of the plan are answered by their defaults, and one without a default fails, since no person is there
-    /// to answer; absent: as the server is configured.
+    /// Answer the plan's questions with their defaults, and fail if a question has none, since no
+    /// user is there to answer; absent: the server's setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unattended: Option<bool>,
 }
 
-/// `POST command/environment_plan_run`.
+/// Body of `POST command/environment_plan_run`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EnvironmentPlanRunCommand {
-    /// `module` or `module::plan`.
+    /// Name of the plan: `module` or `module::plan`.
     pub plan_name: String,
-    /// The plan's parameters.
+    /// Parameters of the plan, by name.
     pub params: BTreeMap<String, PlanParam>,
-    /// The environment whose code has the plan.
+    /// Environment whose code contains the plan; `production` by default.
     #[serde(default = "production")]
     #[schema(default = "production")]
     pub environment: String,
-    /// Free text.
+    /// Free text shown in lists and logs; may be empty.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<String>)]
     pub description: String,
-    /// Free keys and values, given back with the plan job.
+    /// Arbitrary keys and values, returned unchanged with the plan job.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Object)]
     pub userdata: Object,
-    /// How long the plan may take, in seconds; 0 or absent: no limit.
+    /// Timeout of the plan, in seconds; 0 or absent: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
-    /// `true`: what the plan would do is shown and not done; `"run"`: but tasks that support it run in noop
-    /// mode.
+    /// `true`: the plan only shows its effects; `"run"`: the same, but tasks that support noop run
+    /// in noop mode. Absent or `false`: the plan runs normally.
     #[serde(
         default,
         deserialize_with = "strict::null_is_default",
@@ -85,115 +84,117 @@ pub struct EnvironmentPlanRunCommand {
     )]
     #[schema(schema_with = plan_noop::schema)]
     pub noop: PlanNoop,
-    /// As in `plan_run`.
+    /// Same meaning as in the body of `plan_run`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<PlanCode>,
-    /// As in `plan_run`.
+    /// Same meaning as in the body of `plan_run`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unattended: Option<bool>,
 }
 
-/// Which version of the code a plan reads, if its environment has versions.
+/// Code version that a plan reads, if its environment is versioned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PlanCode {
-    /// The one that is live when it starts, throughout: functions, other plans, tasks, files.
+    /// The version that is live when the plan starts, for functions, other plans, tasks and files
+    /// alike.
     #[default]
     Pinned,
-    /// The same, and nothing else becomes live in the environment until it is over: deployments wait.
+    /// The same, and no other version becomes live in the environment until the plan has ended:
+    /// deployments wait.
     Lock,
-    /// Each time that it reads something, the one that is live then.
+    /// The version that is live at the moment of each read.
     Latest,
 }
 
-/// A parameter that is a value, or stands for nodes.
+/// Parameter that is a plain value, a query or a node group.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlanParam {
     /// The value, the query, or the group's UUID.
     #[schema(value_type = Object)]
     pub value: Value,
-    /// What the value stands for; absent: for itself.
+    /// Meaning of the value: a query or a node group; absent: a plain value.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<PlanParamKind>,
 }
 
-/// Nodes that a parameter stands for.
+/// Set of nodes that the value of a parameter stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanParamKind {
-    /// Those that a query finds.
+    /// Nodes that a query returns.
     Query,
-    /// Those in a node group.
+    /// Nodes of a node group.
     NodeGroup,
 }
 
-/// `POST command/plan_start`: a plan runs in Bolt.
+/// Body of `POST command/plan_start`: register a plan that runs in Bolt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlanStartCommand {
-    /// `module` or `module::plan`.
+    /// Name of the plan: `module` or `module::plan`.
     pub plan_name: String,
-    /// The plan's parameters; those that are sensitive are not kept.
+    /// Parameters of the plan; sensitive ones are not stored.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Object)]
     pub params: Object,
-    /// Names of sensitive parameters.
+    /// Names of the sensitive parameters.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<Vec<String>>)]
     pub sensitive: Vec<String>,
-    /// Free text.
+    /// Free text shown in lists and logs; may be empty.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<String>)]
     pub description: String,
 }
 
-/// `POST command/plan_finish`: a plan ended in Bolt.
+/// Body of `POST command/plan_finish`: record the end of a plan that ran in Bolt.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlanFinishCommand {
     /// The plan job's number, as text.
     #[schema(example = "1234")]
     pub plan_job: String,
-    /// What the plan returned.
+    /// Return value of the plan.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub result: Value,
-    /// How it ended.
+    /// Success or failure of the plan.
     pub status: PlanStatus,
 }
 
-/// How a plan ended.
+/// Final status of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PlanStatus {
-    /// It returned.
+    /// The plan returned a value.
     Success,
-    /// It broke off.
+    /// The plan failed with an error.
     Failure,
 }
 
-/// `POST command/stop_plan`.
+/// Body of `POST command/stop_plan`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StopPlanCommand {
     /// The plan job's number, as text.
     #[schema(example = "1234")]
     pub plan_job: String,
-    /// Also end the jobs that it began.
+    /// Also stop the jobs that the plan started.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<bool>)]
     pub jobs: bool,
 }
 
-/// `POST command/plan_resume`: a plan that failed goes on.
+/// Body of `POST command/plan_resume`: resume a failed plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlanResumeCommand {
     /// The plan job's number, as text.
     #[schema(example = "1234")]
     pub plan_job: String,
-    /// The step that is begun again, with all that followed it; absent: the one that failed last.
+    /// Step to repeat, together with all later steps; absent: the step that failed last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(example = "2.1")]
     pub from_step: Option<String>,
@@ -205,31 +206,31 @@ pub struct PlanResumed {
     /// The plan job's number, as text.
     #[schema(example = "1234")]
     pub name: String,
-    /// The step that is begun again; null: none had failed, and the plan goes on at its end.
+    /// Step that is repeated; null if no step had failed, so that the plan resumes at its end.
     #[serde(default)]
     pub step: Option<String>,
 }
 
-/// `POST command/plan_answer`: somebody answers a step that waits for it.
+/// Body of `POST command/plan_answer`: answer a question of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlanAnswerCommand {
     /// The plan job's number, as text.
     #[schema(example = "1234")]
     pub plan_job: String,
-    /// The step, as its event names it.
+    /// Number of the step, as in its event.
     #[schema(example = "2.1")]
     pub step: String,
-    /// The answer; true or false where approval is asked for.
+    /// The answer; true or false if the question is for an approval.
     #[schema(value_type = Object)]
     pub answer: Value,
-    /// Whether it is kept sealed; so it is in any case where the plan asks for a secret.
+    /// True to store the answer encrypted. If the plan asks for a secret, it is always stored so.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<bool>)]
     pub sensitive: bool,
 }
 
-/// The reply of the commands about plan jobs.
+/// Reply to the commands about plan jobs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PlanName {
     /// The plan job's number, as text.
@@ -240,65 +241,66 @@ pub struct PlanName {
 /// The plans of an environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PlanList {
-    /// Which environment.
+    /// Environment of the list, with its code version.
     pub environment: EnvironmentCode,
-    /// The plans, by name.
+    /// Plans of the environment, sorted by name.
     pub items: Vec<PlanListItem>,
 }
 
-/// One plan of the list.
+/// A plan in the list of plans.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PlanListItem {
     /// The plan's absolute URL, `…/plans/<module>/<plan or init>`.
     pub id: String,
-    /// `module` or `module::plan`.
+    /// Name of the plan: `module` or `module::plan`.
     pub name: String,
-    /// Whether the user may run it.
+    /// True if the user has the permission to run it.
     #[serde(default)]
     pub permitted: bool,
-    /// `@summary` or the text of its comment, or `description` of a YAML plan; absent where it has none.
+    /// Text of `@summary` or of the plan's comment, or `description` of a YAML plan; absent if
+    /// there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The reason why the plan cannot be run as it is; absent: it can be read.
+    /// Reason for which the plan cannot be run; absent if it can be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorBody>,
 }
 
-/// One plan.
+/// A plan with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PlanDetail {
     /// The plan's absolute URL.
     pub id: String,
-    /// `module` or `module::plan`.
+    /// Name of the plan: `module` or `module::plan`.
     pub name: String,
-    /// Which environment.
+    /// Environment of the plan, with its code version.
     pub environment: EnvironmentCode,
-    /// Its description and parameters.
+    /// Description and parameters of the plan.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub metadata: Object,
-    /// Whether the user may run it.
+    /// True if the user has the permission to run it.
     #[serde(default)]
     pub permitted: bool,
-    /// Functions in Ruby of the environment's modules that plans do not call: the built-in ones of the same names are
-    /// called instead.
+    /// Ruby functions of the environment's modules that plans do not call: built-in functions of
+    /// the same names are called instead.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replaced_functions: Vec<PlanFunctionReplaced>,
 }
 
-/// A function in Ruby of a module, in whose place plans call a built-in one.
+/// A module's Ruby function that a built-in function replaces.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct PlanFunctionReplaced {
-    /// `merge`, `stdlib::ensure`.
+    /// Name of the function, for example `merge` or `stdlib::ensure`.
     pub name: String,
-    /// The module that has it.
+    /// Module that contains the function.
     pub module: String,
-    /// Its file, relative to the module.
+    /// Path of the function's file, relative to the module.
     pub file: String,
 }
 
 impl PlanRunCommand {
-    /// What the types alone do not say.
+    /// Checks the limits that the types do not express.
     ///
     /// # Errors
     /// A validation error that names the key.
@@ -310,7 +312,7 @@ impl PlanRunCommand {
 }
 
 impl EnvironmentPlanRunCommand {
-    /// What the types alone do not say.
+    /// Checks the limits that the types do not express.
     ///
     /// # Errors
     /// A validation error that names the key.
@@ -334,7 +336,7 @@ impl EnvironmentPlanRunCommand {
 }
 
 impl PlanStartCommand {
-    /// What the types alone do not say.
+    /// Checks the limits that the types do not express.
     ///
     /// # Errors
     /// A validation error that names the key.
@@ -348,7 +350,8 @@ impl PlanStartCommand {
     }
 }
 
-/// Words of lower-case letters, digits and underscores, joined by `::`; each begins with a letter.
+/// Checks the name of a plan: segments of lower-case letters, digits and underscores, joined by
+/// `::`, each of which begins with a letter.
 ///
 /// # Errors
 /// A validation error at `place`.

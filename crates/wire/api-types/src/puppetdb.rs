@@ -1,4 +1,4 @@
-//! The request of `/pdb/query/v4`, as `PuppetDB` takes it.
+//! Request of `/pdb/query/v4`, in `PuppetDB`'s format.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,28 +7,28 @@ use utoipa::ToSchema;
 use crate::ApiError;
 use crate::parameters::Parameters;
 
-/// A query, and which part of its answer is wanted.
+/// A query of `PuppetDB`, with order and paging of its result.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PuppetDbQuery {
-    /// PQL as a string, or the AST as an array. Only `/pdb/query/v4/{entity}` goes without.
+    /// PQL as a string, or an AST as an array. Optional only for `/pdb/query/v4/{entity}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>, example = "nodes[certname] { certname ~ \"^web\" }")]
     pub query: Option<Value>,
-    /// At most so many rows.
+    /// Largest number of rows to return; absent: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// So many rows are left out at the begin.
+    /// Number of rows to skip at the beginning; absent: 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
-    /// `[{"field": "certname", "order": "desc"}]`.
+    /// Sort keys: `[{"field": "certname", "order": "desc"}]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub order_by: Option<Value>,
 }
 
 impl PuppetDbQuery {
-    /// The same from a URL.
+    /// Reads the same keys from the query parameters of a URL.
     ///
     /// # Errors
     /// A validation error that names the parameter.

@@ -1,8 +1,8 @@
-//! Rollouts: a job that takes its nodes in batches and ends when too many have failed. Main type:
-//! [`RolloutOptions`].
+//! Rollouts: jobs that take their nodes in batches and end when too many nodes have failed. Main
+//! type: [`RolloutOptions`].
 //!
-//! The rule: a portion of nodes is rounded down, so a batch is never larger than asked and no more failures are
-//! tolerated than asked; only a batch is at least one node.
+//! Invariant: a percentage of nodes is rounded down, so a batch is never larger and no more
+//! failures are tolerated than requested; but a batch has at least one node.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,49 +13,50 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::ApiError;
 use crate::defaults::{BATCH_SIZES, PAUSE_SECONDS};
 
-/// A number of nodes, or a share of all nodes of the job.
+/// A number of nodes, or a percentage of the nodes of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Portion {
-    /// So many nodes.
+    /// This number of nodes.
     Nodes(u32),
-    /// So many of a hundred.
+    /// Percentage of the job's nodes, from 0 to 100.
     Percent(u8),
 }
 
-/// The sizes of a job's batches in their order; the last one repeats until no node is left.
+/// Sizes of a job's batches in order; the last one repeats until no node is left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchSizes(Vec<Portion>);
 
-/// The options of a job that make it a rollout.
+/// Options that turn a job into a rollout.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RolloutOptions {
-    /// The batches; `None`: all nodes are one.
+    /// Sizes of the batches; `None`: all nodes form one batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<BatchSizes>,
-    /// Seconds between the end of a batch and the start of the next.
+    /// Pause between the end of a batch and the start of the next one, in seconds; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause_between_batches: Option<u64>,
-    /// Nodes that may fail; with one more, no other node starts.
+    /// Number of nodes that may fail; after one more failure no further node is started. `None`:
+    /// any number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_failures: Option<Portion>,
 }
 
-/// A rollout option that makes no sense.
+/// A rollout option with an invalid value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RolloutProblem {
-    /// The option, as it is named in the API.
+    /// Name of the option in the API.
     pub option: &'static str,
-    /// The rule that it breaks, to be read behind the option's name.
+    /// Rule that the option breaks, phrased to follow the option's name.
     pub rule: String,
 }
 
-/// The message for a text that is no portion.
+/// Error message for a text that is not a portion.
 const NO_PORTION: &str = "must be a number of nodes, or a share of them such as 10%";
 
 // === impl Portion ===
 
 impl Portion {
-    /// The nodes that it is of so many, rounded down; never more than there are.
+    /// Returns the number of nodes out of `nodes`, rounded down and never larger than `nodes`.
     pub fn of(self, nodes: usize) -> usize {
         match self {
             Self::Nodes(count) => usize::try_from(count).map_or(nodes, |count| count.min(nodes)),
@@ -136,12 +137,12 @@ impl<'de> Deserialize<'de> for Portion {
 // === impl BatchSizes ===
 
 impl BatchSizes {
-    /// The sizes in their order.
+    /// Creates the list of sizes, in order.
     pub fn new(sizes: Vec<Portion>) -> Self {
         Self(sizes)
     }
 
-    /// Sizes of the batches of a job on so many nodes; their sum is that number.
+    /// Returns the sizes of the batches of a job on `nodes` nodes; their sum is that number.
     pub fn of(&self, nodes: usize) -> Vec<usize> {
         let mut left = nodes;
         let mut sizes = Vec::new();
@@ -234,7 +235,7 @@ impl<'de> Deserialize<'de> for BatchSizes {
 // === impl RolloutOptions ===
 
 impl RolloutOptions {
-    /// Checks what the types alone do not say.
+    /// Checks the limits that the types do not express.
     ///
     /// # Errors
     /// The first option that makes no sense.

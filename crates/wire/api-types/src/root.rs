@@ -1,57 +1,57 @@
-//! `GET /orchestrator`: what is here.
+//! `GET /orchestrator`: overview of the API.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// The document at the root.
+/// Overview of the API: its version, collections and commands.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Root {
-    /// About the API.
+    /// Title, version and licence of the API.
     pub info: Info,
-    /// Where its status is.
+    /// Link to the status of the service.
     pub status: NamedLink,
-    /// What can be listed.
+    /// Links to the resources that can be listed.
     pub collections: Vec<NamedLink>,
-    /// What can be done.
+    /// Links to the commands.
     pub commands: Vec<NamedLink>,
 }
 
-/// About the API.
+/// Title, version and licence of the API.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Info {
-    /// Its name.
+    /// Title of the API.
     pub title: String,
-    /// What it is for.
+    /// Purpose of the API.
     pub description: String,
-    /// What to beware of.
+    /// Caution for users of the API.
     pub warning: String,
     /// The version of the API.
     pub version: String,
-    /// The licence.
+    /// Licence of the API.
     pub license: License,
 }
 
-/// A licence.
+/// Licence with a link to its text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct License {
-    /// Its name.
+    /// Name of the licence.
     pub name: String,
-    /// Its text.
+    /// URL of the licence's text.
     pub url: String,
 }
 
-/// An absolute URL.
+/// Link to a resource.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Link {
-    /// The URL.
+    /// Absolute URL of the resource.
     pub id: String,
 }
 
-/// An absolute URL with a name.
+/// Link to a resource, with its name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct NamedLink {
-    /// The name.
+    /// Name of the resource.
     pub name: String,
-    /// The URL.
+    /// Absolute URL of the resource.
     pub id: String,
 }

@@ -1,4 +1,4 @@
-//! A route: method, path, operation id and, inseparably, its policy.
+//! Routes: method, path and operation id, always together with the authorization policy.
 
 use std::fmt;
 
@@ -8,66 +8,67 @@ use utoipa::openapi::{RefOr, Schema};
 use crate::defaults::BODY_BYTES;
 use crate::trail::Trail;
 
-/// The methods in use.
+/// HTTP methods that routes use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Method {
-    /// `GET`, and `HEAD` with it.
+    /// `GET`; `HEAD` is accepted as well.
     Get,
-    /// `POST`
+    /// The method `POST`, for commands.
     Post,
-    /// `PUT`
+    /// The method `PUT`, for replacements.
     Put,
-    /// `DELETE`
+    /// The method `DELETE`, for removals.
     Delete,
 }
 
-/// Who may use a route.
+/// Authorization policy of a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// Anybody, without a token.
+    /// Open to every caller, without a token.
     Public,
-    /// Whoever has a valid token.
+    /// Open to every user with a valid token.
     Authenticated,
-    /// Whoever has a valid token and this permission on at least one instance; which instance
-    /// the request is about, the handler says.
+    /// Open to users with a valid token who have this permission on at least one instance; the
+    /// handler checks the instance that the request is about.
     Permission {
-        /// For example `tasks`.
+        /// Object type, for example `tasks`.
         object_type: &'static str,
-        /// For example `run`.
+        /// Action on the object type, for example `run`.
         action: &'static str,
     },
-    /// A broker, by its verified client certificate.
+    /// Open to brokers, identified by their verified client certificate.
     Broker,
-    /// A server that follows this one's code, by its verified client certificate.
+    /// Open to servers that follow this server's code, identified by their verified client
+    /// certificate.
     Follower,
 }
 
-/// One route. There is no way to make one without a policy.
+/// A route of the API. It cannot be created without a policy.
 #[derive(Clone, Copy)]
 pub struct Route {
-    /// The method.
+    /// HTTP method of the route.
     pub method: Method,
-    /// The path, with `{name}` for its variable parts.
+    /// Path of the route, with `{name}` for its variable parts.
     pub path: &'static str,
     /// A name that is unique among all routes.
     pub operation_id: &'static str,
-    /// Who may use it.
+    /// Authorization policy of the route.
     pub policy: Policy,
-    /// What it does, in a few words.
+    /// Short description for the `OpenAPI` document.
     pub summary: &'static str,
-    /// How large its request body may be.
+    /// Size limit of the request body, in bytes.
     pub max_body_bytes: usize,
-    /// The query parameters that it takes.
+    /// Names of the query parameters that the route accepts.
     pub query: &'static [&'static str],
-    /// Which entries the audit gets of it.
+    /// Audit entries that a request leaves.
     pub trail: Trail,
-    /// What it reads.
+    /// Type of the request body; `None`: the route reads no body.
     pub(crate) request: Option<Body>,
-    /// What it replies when all is well.
+    /// Status and type of a successful reply.
     pub(crate) reply: Reply,
 }
 
-/// The name and shape of a type, and of those that it uses.
+/// Name and schema of a type, and of the types that it uses.
 #[derive(Clone, Copy)]
 pub(crate) struct Body {
     pub(crate) name: fn() -> std::borrow::Cow<'static, str>,
@@ -75,7 +76,7 @@ pub(crate) struct Body {
     pub(crate) parts: fn(&mut Vec<(String, RefOr<Schema>)>),
 }
 
-/// The status of success and what comes with it.
+/// Status of success, with the type of the body.
 #[derive(Clone, Copy)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -154,25 +155,25 @@ impl Route {
         self
     }
 
-    /// It changes nothing, whatever its method is, or its handler writes the entry: allowed requests leave
-    /// none in the audit.
+    /// Marks a route that changes nothing, whatever its method is, or whose handler writes the
+    /// audit entry: allowed requests leave no entry in the audit log.
     pub(crate) const fn asks_only(mut self) -> Self {
         self.trail = Trail::Nothing;
         self
     }
 
-    /// It gives out a token for a password.
+    /// Marks a route that issues a token for a password.
     pub(crate) const fn logs_in(mut self) -> Self {
         self.trail = Trail::Login;
         self
     }
 
-    /// Whether it reads a body.
+    /// Returns true if the route reads a body.
     pub const fn reads_body(&self) -> bool {
         self.request.is_some()
     }
 
-    /// The status of success.
+    /// Returns the HTTP status of success.
     pub const fn success(&self) -> u16 {
         self.reply.status
     }

@@ -1,5 +1,5 @@
-//! The list of routes, one file for each service. Whoever adds one must add its handler and its
-//! tests: the router and the tests go through [`ALL`].
+//! The list of routes, with one file for each service. A new route needs a handler and tests: the
+//! router and the tests iterate over [`ALL`].
 
 /// The routes of one file: a constant for each, and `GROUP` for all of them. Names are unique
 /// among all files.
@@ -52,10 +52,10 @@ pub use self::schedules::*;
 pub use self::status::*;
 pub use self::webhooks::*;
 
-/// Every route.
+/// All routes of the API.
 pub const ALL: &[Route] = &joined::<{ count(GROUPS) }>(GROUPS);
 
-/// One for each file beside this one.
+/// Route groups, one for each file of this module.
 const GROUPS: &[&[Route]] = &[
     activity::GROUP,
     certificates::GROUP,

@@ -1,4 +1,4 @@
-//! Which nodes a command is for.
+//! Scope of a command: the nodes that it is for.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,45 +6,45 @@ use utoipa::ToSchema;
 
 use crate::ApiError;
 
-/// Exactly one of the keys.
+/// Nodes that a command is for; exactly one key must be set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Scope {
-    /// Certnames.
+    /// Certnames of the nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<Vec<String>>,
-    /// A PQL string or a `PuppetDB` AST array.
+    /// Query as a PQL string or a `PuppetDB` AST array.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub query: Option<Value>,
     /// The UUID of a node group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_group: Option<String>,
-    /// `Type` or `Type[title]`.
+    /// Application of application orchestration, `Type` or `Type[title]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub application: Option<String>,
-    /// Every node of the environment.
+    /// True for every node of the environment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole_environment: Option<bool>,
 }
 
-/// The one key that a [`Scope`] has.
+/// The one key that a [`Scope`] has, with its value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ScopeKind {
-    /// `nodes`
+    /// Certnames, from the key `nodes`.
     Nodes(Vec<String>),
-    /// `query`
+    /// Query, from the key `query`.
     Query(Value),
-    /// `node_group`
+    /// UUID of the group, from the key `node_group`.
     NodeGroup(String),
-    /// `application`
+    /// Application, from the key `application`.
     Application(String),
-    /// `whole_environment`
+    /// All nodes, from the key `whole_environment`.
     WholeEnvironment,
 }
 
 impl Scope {
-    /// A list of certnames.
+    /// Certnames of the nodes.
     pub fn nodes(nodes: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
             nodes: Some(nodes.into_iter().map(Into::into).collect()),
@@ -52,7 +52,7 @@ impl Scope {
         }
     }
 
-    /// The one key that is set.
+    /// Returns the one key that is set.
     ///
     /// # Errors
     /// A validation error at `scope` when none or several are.

@@ -1,4 +1,4 @@
-//! `/status/v1/services`, `/status/v1/simple` and `/orchestrator/v1/status`.
+//! Service status: `/status/v1/services`, `/status/v1/simple` and `/orchestrator/v1/status`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,37 +10,37 @@ use utoipa::ToSchema;
 use crate::parameters::Parameters;
 use crate::{ApiError, Object};
 
-/// Every service, by name.
+/// Status of every service, by name.
 pub type Services = BTreeMap<String, ServiceStatus>;
 
-/// How a service is.
+/// Status of a service.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ServiceStatus {
-    /// The version of Tutti.
+    /// Version of Tutti that is running.
     pub service_version: String,
-    /// The version of `status`'s shape.
+    /// Version of the format of `status`.
     pub service_status_version: u32,
-    /// As asked.
+    /// Level of detail: `critical`, `info` or `debug`, as in the request.
     pub detail_level: String,
-    /// Whether it works.
+    /// Health of the service.
     pub state: ServiceState,
-    /// More, for people and programs.
+    /// Details; their keys depend on the service and the level.
     #[schema(value_type = Object)]
     pub status: Object,
-    /// What needs a look.
+    /// Problems that need attention.
     #[schema(value_type = Vec<Object>)]
     pub active_alerts: Vec<Value>,
 }
 
-/// Whether a service works.
+/// Health of a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ServiceState {
-    /// It does.
+    /// The service works.
     Running,
-    /// It does not.
+    /// The service does not work.
     Error,
-    /// Nobody knows.
+    /// The state could not be determined.
     Unknown,
 }
 
@@ -57,9 +57,9 @@ impl fmt::Display for ServiceState {
 /// The query of the status routes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct StatusQuery {
-    /// `critical`, `info` or `debug`.
+    /// Level of detail: `critical`, `info` or `debug`.
     pub level: &'static str,
-    /// How long a service may take to answer, in seconds.
+    /// Timeout for each service to report its status, in seconds.
     pub timeout: u64,
 }
 
@@ -79,7 +79,7 @@ impl Default for StatusQuery {
 }
 
 impl StatusQuery {
-    /// From query parameters.
+    /// Reads the query parameters.
     ///
     /// # Errors
     /// A validation error that names the parameter.

@@ -1,55 +1,55 @@
-//! `POST command/stop`: end a job.
+//! `POST command/stop`: stop a job.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::strict;
 
-/// The request.
+/// Body of `POST command/stop`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StopCommand {
     /// The job's number, as text.
     #[schema(example = "1234")]
     pub job: String,
-    /// Also end what runs already.
+    /// Also stop the nodes that are already running.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<bool>)]
     pub force: bool,
 }
 
-/// The reply.
+/// Reply to `POST command/stop`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct StopReply {
-    /// The job.
+    /// Job that is being stopped.
     pub job: StoppedJob,
 }
 
-/// The job, and how its nodes stood when the stop was taken.
+/// A job, with the states of its nodes at the time of the stop.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct StoppedJob {
     /// The job's absolute URL.
     pub id: String,
     /// The job's number, as text.
     pub name: String,
-    /// Nodes per state.
+    /// Number of nodes in each state.
     pub nodes: NodeCounts,
 }
 
-/// Nodes per state; `new` has those that are ready as well.
+/// Number of nodes in each state; `new` includes those that are ready.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default)]
 pub struct NodeCounts {
-    /// Not started.
+    /// Nodes that have not started.
     pub new: u64,
-    /// Running.
+    /// Nodes that are running.
     pub running: u64,
-    /// Ended with a failure of the task.
+    /// Nodes on which the task failed.
     pub failed: u64,
-    /// Could not run, or nobody knows how it ended.
+    /// Nodes that could not run, or whose result is unknown.
     pub errored: u64,
-    /// Left out.
+    /// Nodes that were skipped.
     pub skipped: u64,
-    /// Ended well.
+    /// Nodes that finished successfully.
     pub finished: u64,
 }

@@ -1,7 +1,7 @@
-//! Reading a request body strictly: every error names its place.
+//! Strict decoding of request bodies: every error names its path.
 //!
-//! A type that is read here has `deny_unknown_fields` and neither `flatten` nor `untagged`,
-//! which would lose the place.
+//! Invariant: a type that is decoded here has `deny_unknown_fields` and neither `flatten` nor
+//! `untagged`, which would lose the path.
 
 use decode_errors::{DecodeError, json};
 use serde::Deserialize;
@@ -15,13 +15,13 @@ use crate::{ApiError, kinds};
 /// Body of a request that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BodyError {
-    /// There is none.
+    /// The request has no body.
     Empty,
-    /// It is not JSON, or not of the shape that the route needs.
+    /// The body is not JSON, or does not have the shape that the route needs.
     Unreadable(DecodeError),
 }
 
-/// Reads one JSON document of type `T`.
+/// Decodes one JSON document of type `T`.
 ///
 /// # Errors
 /// A validation error: no body, not JSON (with line and column), nested more than 127 levels
@@ -30,7 +30,7 @@ pub fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     read(body).map_err(|error| ApiError::from(&error))
 }
 
-/// The same, for routes whose errors have a form of their own.
+/// Decodes like [`decode`], for routes whose errors have a format of their own.
 ///
 /// # Errors
 /// As [`decode`].
@@ -53,7 +53,7 @@ impl From<&BodyError> for ApiError {
     }
 }
 
-/// `null` and absence as the default: real clients send `"noop": null`.
+/// Reads `null` and absence as the default: existing clients send `"noop": null`.
 pub(crate) fn null_is_default<'de, D, T>(reader: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,

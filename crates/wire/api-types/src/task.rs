@@ -9,25 +9,25 @@ use crate::rollout::{BatchSizes, Portion, RolloutOptions};
 use crate::scope::Scope;
 use crate::{ApiError, Object, limits, strict};
 
-/// The request.
+/// Body of `POST command/task`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskCommand {
-    /// The environment whose code has the task.
+    /// Environment whose code contains the task; `production` by default.
     #[serde(default = "production")]
     #[schema(default = "production")]
     pub environment: String,
-    /// `module` or `module::task`.
+    /// Name of the task: `module` or `module::task`.
     pub task: String,
-    /// The task's parameters.
+    /// Parameters of the task, by name.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub params: Object,
-    /// The nodes.
+    /// Nodes that the command is for.
     #[serde(deserialize_with = "strict::keyed")]
     pub scope: Scope,
-    /// How nodes of the scope are reached for this job: `hostnames`, `transport` (`ssh`), `user`,
-    /// `password` or `private-key-content`, and the other keys of a connection.
+    /// Connections to nodes of the scope for this job only: `hostnames`, `transport` (`ssh`),
+    /// `user`, `password` or `private-key-content`, and the other keys of a connection.
     #[serde(
         default,
         skip_serializing_if = "Vec::is_empty",
@@ -35,53 +35,55 @@ pub struct TaskCommand {
     )]
     #[schema(value_type = Option<Vec<Object>>)]
     pub targets: Vec<Guarded>,
-    /// Run in no-operation mode; null is false.
+    /// Run the task in noop mode; null means false.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<bool>)]
     pub noop: bool,
-    /// Free text.
+    /// Free text shown in lists and logs; may be empty.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<String>)]
     pub description: String,
-    /// Free keys and values, given back with the job (ticket numbers and the like).
+    /// Arbitrary keys and values (ticket numbers, for example), returned unchanged with the job.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Object)]
     pub userdata: Object,
-    /// How long each node may take, in seconds; 0: no limit; absent: the server's default.
+    /// Timeout for each node, in seconds; 0: no limit; absent: the server's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<u64>,
-    /// How many nodes of this job run at once; absent: as many as the server allows.
+    /// Number of nodes of this job that may run at the same time; absent: the server's limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 1)]
     pub concurrency: Option<u32>,
-    /// The sizes of the batches that the nodes are taken in: a number, a share such as `"10%"`, or a list of such sizes,
-    /// whose last one repeats. A batch starts when the one before has ended. Absent: all nodes are one batch.
+    /// Sizes of the batches: a number of nodes, a percentage such as `"10%"`, or a list of such
+    /// sizes, of which the last one repeats. A batch starts when the previous one has ended.
+    /// Absent: all nodes form one batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub batch: Option<BatchSizes>,
-    /// Seconds between the end of a batch and the start of the next.
+    /// Pause between the end of a batch and the start of the next one, in seconds; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pause_between_batches: Option<u64>,
-    /// How many nodes may fail, or which share of them (`"10%"`). With one more, no other node starts.
+    /// Number of nodes that may fail, or their percentage (`"10%"`). After one more failure no
+    /// further node is started. Absent: any number may fail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub max_failures: Option<Portion>,
-    /// The plan job that this is a step of; only for `command/plan_task`.
+    /// Number of the plan job that this task belongs to; only for `command/plan_task`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_job: Option<String>,
 }
 
-/// The reply of every command that makes a job.
+/// Reply to every command that creates a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct JobCreated {
-    /// The new job.
+    /// URL and number of the new job.
     pub job: JobRef,
-    /// Nodes that were left out because the user may not run the task there.
+    /// Nodes that were left out because the user may not run the task on them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_permitted: Vec<String>,
 }
 
-/// A job's address and number.
+/// URL and number of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct JobRef {
     /// The job's absolute URL.
@@ -92,7 +94,7 @@ pub struct JobRef {
 }
 
 impl TaskCommand {
-    /// What the types alone do not say.
+    /// Checks the limits that the types do not express.
     ///
     /// # Errors
     /// A validation error that names the key.
@@ -102,7 +104,7 @@ impl TaskCommand {
         limits::check_texts(&self.description, &self.userdata)
     }
 
-    /// The options that make it a rollout.
+    /// Returns the batches, the pause between them and the tolerated failures of this job.
     pub fn rollout(&self) -> RolloutOptions {
         RolloutOptions {
             batch: self.batch.clone(),

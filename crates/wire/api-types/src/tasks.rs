@@ -1,4 +1,4 @@
-//! `GET tasks`, `GET tasks/:module/:task` and `GET tasks/:module/:task/permitted`.
+//! Tasks: `GET tasks`, `GET tasks/:module/:task` and `GET tasks/:module/:task/permitted`.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -10,58 +10,58 @@ use crate::{ApiError, ErrorBody, Object};
 /// The tasks of an environment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TaskList {
-    /// Which environment.
+    /// Environment of the list, with its code version.
     pub environment: EnvironmentCode,
-    /// The tasks, by name.
+    /// Tasks of the environment, sorted by name.
     pub items: Vec<TaskListItem>,
 }
 
-/// An environment and the version of its code.
+/// An environment with its code version.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct EnvironmentCode {
-    /// The name.
+    /// Name of the environment.
     pub name: String,
-    /// The version of the code; null when it is not versioned.
+    /// Code version (code id); null if the environment is not versioned.
     #[serde(default)]
     #[schema(example = "urn:puppet:code-id:1:0123abcd;production")]
     pub code_id: Option<String>,
 }
 
-/// One task of the list.
+/// A task in the list of tasks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TaskListItem {
     /// The task's absolute URL, `…/tasks/<module>/<task or init>`.
     pub id: String,
-    /// `module` or `module::task`.
+    /// Name of the task: `module` or `module::task`.
     pub name: String,
-    /// Whether the user may run it, at least on some nodes.
+    /// True if the user may run the task, at least on some nodes.
     #[serde(default)]
     pub permitted: bool,
-    /// From its metadata; absent where that has none.
+    /// Description from the task's metadata; absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// The reason why the task cannot be run as it is; absent: it can.
+    /// Reason for which the task cannot be run; absent if it can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorBody>,
 }
 
-/// One task.
+/// A task with its metadata and files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TaskDetail {
     /// The task's absolute URL.
     pub id: String,
-    /// `module` or `module::task`.
+    /// Name of the task: `module` or `module::task`.
     pub name: String,
-    /// Which environment.
+    /// Environment of the task, with its code version.
     pub environment: EnvironmentCode,
-    /// The task's metadata file.
+    /// Content of the task's metadata file.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub metadata: Object,
     /// The files that the task consists of.
     #[serde(default)]
     pub files: Vec<TaskFile>,
-    /// Whether the user may run it.
+    /// True if the user has the permission to run it.
     #[serde(default)]
     pub permitted: bool,
 }
@@ -69,48 +69,48 @@ pub struct TaskDetail {
 /// A file of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TaskFile {
-    /// Its name on the node.
+    /// Name of the file on the node.
     pub filename: String,
-    /// Where the server has it.
+    /// Location of the file on the server.
     pub uri: TaskFileUri,
-    /// Hexadecimal.
+    /// SHA-256 hash in hexadecimal digits.
     pub sha256: String,
-    /// In bytes.
+    /// Size of the file in bytes.
     pub size_bytes: u64,
 }
 
-/// Where a file is, below `/puppet/v3/file_content`.
+/// Location of a file below `/puppet/v3/file_content`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TaskFileUri {
-    /// The path.
+    /// Path below the mount point.
     pub path: String,
-    /// Query parameters.
+    /// Query parameters of the URL.
     pub params: EnvironmentParam,
 }
 
-/// The query parameter of a file.
+/// Query parameter of a task file's URL.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct EnvironmentParam {
-    /// The environment.
+    /// Name of the environment.
     pub environment: String,
 }
 
-/// Whether the user may run a task.
+/// Permission of the user to run a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TaskPermitted {
-    /// The answer.
+    /// True if the user may run it, at least on some nodes.
     pub permitted: bool,
 }
 
 /// The query of the task routes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct TasksQuery {
-    /// `production` when absent.
+    /// Name of the environment; `production` if the request names none.
     pub environment: String,
 }
 
 impl TasksQuery {
-    /// From query parameters.
+    /// Reads the query parameters.
     ///
     /// # Errors
     /// A validation error that names the parameter.

@@ -1,4 +1,4 @@
-//! The two forms of time on the wire: seconds for jobs and events, milliseconds for the inventory.
+//! Time formats of the API: seconds for jobs and events, milliseconds for the inventory.
 
 use std::fmt;
 

@@ -1,20 +1,21 @@
-//! Which entries the audit gets of a route: [`Trail`].
+//! Audit entries that requests leave: [`Trail`].
 
 use crate::route::Method;
 
-/// Which entries a request that is allowed leaves. One that is refused leaves an entry anyhow.
+/// Audit entries that an allowed request leaves. A denied request always leaves one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trail {
-    /// None: it only asks.
+    /// No entry: the request only reads.
     Nothing,
-    /// One before it acts, without which it does not act, and one with its result.
+    /// An intent entry before the command runs, without which it does not run, and an entry with
+    /// its result.
     Command,
-    /// One, before the token leaves the server.
+    /// One entry, written before the token is sent.
     Login,
 }
 
 impl Trail {
-    /// What a route leaves unless it says otherwise: whatever is not read changes something.
+    /// Returns the default for a route: every method except `GET` changes something.
     pub(crate) const fn of(method: Method) -> Self {
         match method {
             Method::Get => Self::Nothing,

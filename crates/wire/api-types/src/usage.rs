@@ -1,4 +1,4 @@
-//! `GET usage`: how many nodes ran something, and what Puppet changed, by day.
+//! `GET usage`: number of active nodes and of changes by Puppet, for each day.
 
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -8,66 +8,66 @@ use crate::ApiError;
 use crate::defaults::USAGE_DAYS;
 use crate::parameters::Parameters;
 
-/// The days.
+/// Usage of the orchestrator, by day.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Usage {
-    /// Newest first; every day that was asked for.
+    /// One item for each day of the request, newest first.
     pub items: Vec<UsageDay>,
-    /// Which days.
+    /// First and last day of the reply.
     pub pagination: UsagePagination,
 }
 
-/// One day, in UTC. A node counts when a job ran something on it that day.
+/// One day, in UTC. A node counts if a job ran something on it that day.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct UsageDay {
-    /// `YYYY-MM-DD`.
+    /// Date in the form `YYYY-MM-DD`.
     #[schema(example = "2026-11-21")]
     pub date: String,
-    /// All of them.
+    /// Number of all active nodes.
     pub total_nodes: u64,
-    /// Those that are reached through an agent.
+    /// Number of nodes reached through an agent.
     pub nodes_with_agent: u64,
-    /// Those that are reached over SSH, by the connections of today.
+    /// Number of nodes reached over SSH, according to the present connections.
     pub nodes_without_agent: u64,
-    /// Resources that Puppet runs of jobs put back, because they had been changed outside Puppet;
-    /// absent with `events=exclude`.
+    /// Number of resources that Puppet runs of jobs corrected because they had been changed outside
+    /// Puppet; absent with `events=exclude`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corrective_agent_changes: Option<u64>,
-    /// Resources that they changed because the catalog asked for something new; absent with
-    /// `events=exclude`.
+    /// Number of resources that Puppet runs of jobs changed because the catalog changed; absent
+    /// with `events=exclude`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intentional_agent_changes: Option<u64>,
-    /// Those on which a task ran; absent with `events=exclude`.
+    /// Number of nodes on which a task ran; absent with `events=exclude`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes_affected_by_task_runs: Option<u64>,
-    /// Those on which a step of a plan ran; absent with `events=exclude`.
+    /// Number of nodes on which a step of a plan ran; absent with `events=exclude`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes_affected_by_plan_runs: Option<u64>,
 }
 
-/// Which days were asked for.
+/// First and last day of the reply.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct UsagePagination {
-    /// The first day.
+    /// First day, `YYYY-MM-DD`, inclusive.
     pub start_date: String,
-    /// The last day.
+    /// Last day, `YYYY-MM-DD`, inclusive.
     pub end_date: String,
 }
 
-/// The query.
+/// Query of `GET usage`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UsageQuery {
-    /// The first day.
+    /// First day of the reply, inclusive.
     pub start: Date,
-    /// The last day.
+    /// Last day of the reply, inclusive.
     pub end: Date,
-    /// Whether it is told what ran.
+    /// True if the numbers of changes and of affected nodes are included.
     pub events: bool,
 }
 
 impl UsageQuery {
-    /// From query parameters; `today` where no end is given, and the longest time before the end
-    /// where no start is.
+    /// Reads the query parameters. The end defaults to `today`, and the start to the earliest day
+    /// that the limit permits.
     ///
     /// # Errors
     /// A validation error that names the parameter.

@@ -1,46 +1,46 @@
-//! webhook-go's answers about itself, in its own form: [`WebhookQueueItem`], [`WebhookGoHealth`].
+//! Status replies in webhook-go's format: [`WebhookQueueItem`], [`WebhookGoHealth`].
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use utoipa::ToSchema;
 
 use crate::PreciseTimestamp;
 
-/// Text of a moment that has not come, as webhook-go writes it.
+/// Text for a time that has not come yet, as webhook-go writes it.
 const NEVER: &str = "0001-01-01T00:00:00Z";
 
-/// A deployment, as webhook-go shows a job of its queue.
+/// A deployment, in the format of a job in webhook-go's queue.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "PascalCase")]
 pub struct WebhookQueueItem {
-    /// Number of the deployment.
+    /// Number of the deployment, as text.
     pub id: String,
-    /// Environment that is deployed.
+    /// Name of the environment that is deployed.
     pub name: String,
-    /// `environment`, or `module` where only modules are looked up.
+    /// Type of deployment: `environment`, or `module` if only modules are resolved.
     pub command_type: String,
-    /// Moment at which it was asked for.
+    /// Time of the request.
     pub added_at: WebhookQueueTime,
-    /// Moment at which work began.
+    /// Start time of the deployment.
     pub started_at: WebhookQueueTime,
-    /// Moment at which it was over.
+    /// End time of the deployment.
     pub finished_at: WebhookQueueTime,
-    /// Command that does the same by hand.
+    /// Command line that does the same by hand.
     pub command: Vec<String>,
-    /// Version that is live, or the error; null until it is over.
+    /// Version that is live, or the error; null until the deployment has ended.
     pub response: Option<String>,
-    /// `added` until it is over, then `success` or `failed`.
+    /// State: `added` until the deployment has ended, then `success` or `failed`.
     pub state: String,
 }
 
-/// A moment; one that has not come is in the year 1.
+/// A time; one that has not come yet is written as a date in the year 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ToSchema)]
 #[schema(value_type = String, format = DateTime, example = "2026-11-21T08:30:00.641Z")]
 pub struct WebhookQueueTime(pub Option<PreciseTimestamp>);
 
-/// The answer of `GET /health`.
+/// Reply to `GET /health`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WebhookGoHealth {
-    /// Always `running`.
+    /// Always `running`, as in webhook-go.
     #[schema(example = "running")]
     pub message: String,
 }

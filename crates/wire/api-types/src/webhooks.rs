@@ -1,6 +1,6 @@
-//! Webhooks: `/tutti/v1/webhooks`, which no Puppet product has.
+//! Outgoing webhooks: `/tutti/v1/webhooks`, an extension of Tutti.
 //!
-//! The rule: the key that signs is shown once, in the reply to who makes it.
+//! Invariant: the signing key is shown once, in the reply to the request that created it.
 
 use std::fmt;
 
@@ -9,114 +9,114 @@ use utoipa::ToSchema;
 
 use crate::{Timestamp, strict};
 
-/// `POST webhooks`. Its `Debug` leaves the key out.
+/// Body of `POST webhooks`. `Debug` omits the key.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewWebhook {
-    /// Where to; `https`.
+    /// URL of the receiver; must be `https`.
     #[schema(example = "https://ci.example.com/tutti")]
     pub url: String,
-    /// Types of events; empty or absent: all.
+    /// Event types to send; empty or absent: all.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<Vec<String>>)]
     pub events: Vec<String>,
-    /// The form of messages: `json` (the event, for programs), or that of a chat tool: `slack`, `teams`,
-    /// `mattermost`, `rocketchat`, `discord` or `matrix`; absent: `json`.
+    /// Format of the messages: `json` (the event, for programs), or that of a chat tool: `slack`,
+    /// `teams`, `mattermost`, `rocketchat`, `discord` or `matrix`; absent: `json`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template: Option<String>,
-    /// Free text.
+    /// Free text shown in lists and logs; may be empty.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<String>)]
     pub description: String,
-    /// `whsec_` and base64; absent: the server makes one.
+    /// Signing key, `whsec_` followed by Base64; absent: the server generates one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(format = Password)]
     pub secret: Option<String>,
 }
 
-/// `PUT webhooks/{id}`: each key that is given replaces what was.
+/// Body of `PUT webhooks/{id}`: each given key replaces the old value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WebhookEdit {
-    /// Where to.
+    /// URL of the receiver; absent: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// Types of events.
+    /// Event types to send; absent: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub events: Option<Vec<String>>,
-    /// The form of messages.
+    /// Format of the messages; absent: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template: Option<String>,
-    /// Free text.
+    /// Free text shown in lists; absent: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether anything is sent.
+    /// False to stop sending events; absent: unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
-    /// Make a new key; the reply shows it.
+    /// Generate a new signing key; the reply shows it.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<bool>)]
     pub renew_secret: bool,
 }
 
-/// A webhook.
+/// An outgoing webhook with its delivery statistics.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Webhook {
-    /// A UUID.
+    /// UUID of the webhook.
     pub id: String,
-    /// Where to.
+    /// URL of the receiver.
     pub url: String,
-    /// Types of events; empty: all.
+    /// Event types that are sent; empty: all.
     pub events: Vec<String>,
-    /// The form of messages.
+    /// Format of the messages: `json`, `slack`, …
     #[serde(default)]
     pub template: String,
-    /// Free text.
+    /// Free text shown in lists and logs; may be empty.
     pub description: String,
-    /// Whether anything is sent.
+    /// True if events are sent.
     pub enabled: bool,
-    /// The login of who made it.
+    /// Login of the user who created the webhook.
     pub created_by: String,
-    /// When.
+    /// Time at which the webhook was created.
     pub created_timestamp: Timestamp,
-    /// Events that the receiver took.
+    /// Number of events that the receiver accepted.
     pub delivered: i64,
-    /// Events that were given up.
+    /// Number of events that were dropped after the last retry.
     pub given_up: i64,
-    /// Since when attempts fail; null: the last one went well.
+    /// Time since which deliveries fail; null if the last one succeeded.
     pub failing_since: Option<Timestamp>,
-    /// Why.
+    /// Cause of the last failure; null if the last delivery succeeded.
     pub last_error: Option<String>,
 }
 
-/// A webhook and its key. Its `Debug` leaves the key out.
+/// A webhook with its signing key. `Debug` omits the key.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WebhookWithSecret {
-    /// The webhook.
+    /// The webhook without its key.
     #[serde(flatten)]
     pub webhook: Webhook,
-    /// The key, when it is new; it is not shown again.
+    /// Signing key if it is new; it is not shown again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(format = Password)]
     pub secret: Option<String>,
 }
 
-/// `GET webhooks`.
+/// Reply to `GET webhooks`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WebhookList {
-    /// Oldest first.
+    /// All webhooks, oldest first.
     pub items: Vec<Webhook>,
 }
 
-/// `POST webhooks/{id}/test`.
+/// Reply to `POST webhooks/{id}/test`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct WebhookTest {
-    /// Whether the receiver took the message.
+    /// True if the receiver accepted the message.
     pub delivered: bool,
-    /// The body that was sent, in the webhook's template.
+    /// Body of the message, in the webhook's format.
     #[serde(default)]
     pub body: String,
-    /// Why not.
+    /// Cause of the failure; absent if the message was delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }

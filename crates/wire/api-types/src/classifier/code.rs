@@ -1,35 +1,36 @@
-//! What groups can refer to: environments and classes.
+//! Environments and classes that node groups can refer to.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{Object, PreciseTimestamp};
 
-/// An environment.
+/// Environment that a node group can use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ClassifierEnvironment {
-    /// Its name.
+    /// Name of the environment.
     pub name: String,
-    /// Whether it could be read: its classes where a puppetserver tells them, else its directory.
+    /// True if the environment could be read: its classes from a puppetserver, or else its
+    /// directory.
     pub sync_succeeded: bool,
 }
 
-/// A class.
+/// Class that a node group can assign.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ClassifierClass {
-    /// Its name.
+    /// Name of the class.
     pub name: String,
-    /// Whose code has it.
+    /// Environment whose code declares the class.
     pub environment: String,
-    /// Parameters with their defaults: a value, or the text of code that gives one; null where
-    /// there is none.
+    /// Parameters with their defaults: a value, or the Puppet expression that yields one; null if
+    /// there is no default.
     #[schema(value_type = Object)]
     pub parameters: Object,
 }
 
-/// When the classes of all environments were last read.
+/// Time at which the classes of all environments were last read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LastClassUpdate {
-    /// Null: not since the server was started.
+    /// Time of the last update; null if there was none since the server started.
     pub last_update: Option<PreciseTimestamp>,
 }

@@ -1,4 +1,4 @@
-//! Node groups.
+//! Node groups: [`NodeGroup`] and the requests that create, change and pin them.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -7,168 +7,169 @@ use utoipa::ToSchema;
 use crate::parameters::Parameters;
 use crate::{ApiError, Object, Page, PreciseTimestamp};
 
-/// A group as it stands.
+/// A node group, as the classifier returns it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NodeGroup {
-    /// Unique within the environment.
+    /// Name of the group; unique within the environment.
     pub name: String,
-    /// A UUID.
+    /// UUID of the group.
     pub id: String,
-    /// For people.
+    /// Free text; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What its nodes run under; `agent-specified`: what the agent asks for.
+    /// Environment of the group's nodes; `agent-specified`: the one that the agent requests.
     pub environment: String,
-    /// Whether the environment beats those of other groups.
+    /// True if the environment overrides those of other groups.
     pub environment_trumps: bool,
-    /// The id of the parent; the root is its own.
+    /// Id of the parent group; the root group is its own parent.
     pub parent: String,
-    /// Which nodes; null: none.
+    /// Rule that selects the nodes; null: the group has no nodes.
     #[schema(value_type = Option<Vec<Object>>)]
     pub rule: Option<Value>,
     /// Classes with the parameters that the group sets.
     #[schema(value_type = Object)]
     pub classes: Value,
-    /// Parameters for classes that come from elsewhere.
+    /// Values for parameters of classes that other groups or the code declare.
     #[schema(value_type = Object)]
     pub config_data: Value,
-    /// Top-scope variables.
+    /// Top-scope variables, by name.
     #[schema(value_type = Object)]
     pub variables: Value,
-    /// When it was last edited.
+    /// Time of the last edit.
     pub last_edited: PreciseTimestamp,
-    /// Counts the edits.
+    /// Number of edits, by which concurrent edits are detected.
     pub serial_number: i64,
 }
 
-/// A group and those below it.
+/// A node group with its descendants.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct GroupTree {
-    /// The group.
+    /// Node group at the top of this tree.
     #[serde(flatten)]
     pub group: NodeGroup,
-    /// The groups below it, as deep as asked.
+    /// Child groups, down to the requested depth.
     #[schema(no_recursion)]
     pub children: Vec<GroupTree>,
-    /// How many children it has, shown or not.
+    /// Number of child groups, including those that are not shown.
     pub immediate_child_count: u64,
 }
 
-/// A whole group, to be created or put.
+/// A complete node group, to be created or replaced.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NodeGroupInput {
-    /// Unique within the environment.
+    /// Name of the group; unique within the environment.
     pub name: String,
-    /// The id of the parent.
+    /// Id of the parent group.
     pub parent: String,
     /// Classes with the parameters that the group sets; may be empty.
     #[schema(value_type = Object)]
     pub classes: Object,
-    /// A UUID in small letters; absent: a new one.
+    /// UUID in lower-case letters; absent: a new one is made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// For people.
+    /// Free text; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Absent: `production`.
+    /// Environment of the group's nodes; absent: `production`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<String>,
-    /// Absent: false.
+    /// True if the environment overrides those of other groups; absent: false.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment_trumps: Option<bool>,
-    /// Which nodes; absent or null: none.
+    /// Rule that selects the nodes; absent or null: the group has no nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<Object>>)]
     pub rule: Option<Value>,
-    /// Parameters for classes that come from elsewhere.
+    /// Values for parameters of classes that other groups or the code declare.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub config_data: Option<Object>,
-    /// Top-scope variables.
+    /// Top-scope variables, by name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub variables: Option<Object>,
-    /// Refused unless it is the group's present one.
+    /// Serial number that the group must still have; if it differs, the request is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serial_number: Option<i64>,
 }
 
-/// A change of a group: what is absent stays, and null takes away a class, a parameter, a variable,
-/// the rule or the description.
+/// Changes to a node group: absent keys stay as they are, and null removes a class, a parameter, a
+/// variable, the rule or the description.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(value_type = Object)]
 pub struct NodeGroupDelta(pub Object);
 
-/// Nodes to be pinned or unpinned.
+/// Nodes to pin to a group or unpin from it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PinNodes {
-    /// Certnames.
+    /// Certnames of the nodes.
     pub nodes: Vec<String>,
 }
 
-/// A group's rule in several forms.
+/// Rule of a group in several forms.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NodeGroupRules {
-    /// Its own; null: none.
+    /// The group's own rule; null if it has none.
     #[schema(value_type = Option<Vec<Object>>)]
     pub rule: Option<Value>,
-    /// With those of its ancestors; null without one of its own.
+    /// The rule combined with those of all ancestors; null if the group has no rule of its own.
     #[schema(value_type = Option<Vec<Object>>)]
     pub rule_with_inherited: Option<Value>,
-    /// As queries of `PuppetDB`.
+    /// The rule as queries of `PuppetDB`.
     pub translated: TranslatedRules,
 }
 
 /// A rule as queries of `PuppetDB`; null where it cannot be expressed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TranslatedRules {
-    /// For the endpoint `nodes`, which knows neither structured nor trusted facts.
+    /// Query for the endpoint `nodes`, which has neither structured nor trusted facts.
     #[schema(value_type = Option<Vec<Object>>)]
     pub nodes_query_format: Option<Value>,
-    /// For the endpoint `inventory`.
+    /// Query for the endpoint `inventory`.
     #[schema(value_type = Option<Vec<Object>>)]
     pub inventory_query_format: Option<Value>,
 }
 
-/// What `unpin-from-all` did.
+/// Reply to the command `unpin-from-all`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct UnpinnedNodes {
-    /// Each node that was asked for.
+    /// One item for each node of the request.
     pub nodes: Vec<UnpinnedNode>,
 }
 
 /// A node that was unpinned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct UnpinnedNode {
-    /// The certname.
+    /// Certname of the node.
     pub name: String,
-    /// From where.
+    /// Groups from which the node was unpinned.
     pub groups: Vec<UnpinnedGroup>,
 }
 
 /// A group that a node was unpinned from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct UnpinnedGroup {
-    /// Its id.
+    /// UUID of the group.
     pub id: String,
-    /// Its name.
+    /// Name of the group.
     pub name: String,
-    /// Its environment.
+    /// Environment of the group.
     pub environment: String,
 }
 
 /// The query parameters of `GET groups`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GroupsQuery {
-    /// Whether groups are shown with what they inherit.
+    /// True if groups are shown with the values that they inherit.
     pub inherited: bool,
-    /// Which part of the list.
+    /// Part of the list to return.
     pub page: Page,
 }
 
 impl GroupsQuery {
-    /// Any value but `0` and `false` is a yes, as in Puppet Enterprise.
+    /// Reads the query parameters. Any value of `inherited` except `0` and `false` means yes, as in
+    /// Puppet Enterprise.
     ///
     /// # Errors
     /// A validation error that names the parameter.

@@ -1,7 +1,7 @@
-//! Under `/classifier-api`: node groups, their rules, and what nodes get from them.
+//! Routes under `/classifier-api`: node groups, their rules, and the classification of nodes.
 //!
-//! Requests about groups are read by the classifier itself, which names the place of what is wrong
-//! in a rule; the types here say their shape.
+//! Requests about groups are parsed by the classifier itself, which names the path of the error in
+//! a rule; the types here only document their shape.
 
 mod code;
 mod group;
@@ -26,7 +26,7 @@ use utoipa::ToSchema;
 #[schema(value_type = Vec<Object>)]
 pub struct RuleCondition(pub Value);
 
-/// A list of groups, as `GET groups` gives it.
+/// A list of groups, the reply to `GET groups`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct NodeGroups(pub Vec<NodeGroup>);
 

@@ -1,4 +1,4 @@
-//! What nodes get from their groups.
+//! Classification of nodes: [`ClassifyNode`], [`Classified`] and the check-ins.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,103 +6,103 @@ use utoipa::ToSchema;
 
 use crate::{Object, PreciseTimestamp};
 
-/// What is known of a node that is to be classified.
+/// Facts and request of a node that is to be classified.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClassifyNode {
-    /// Facts by name; absent, with `trusted`: those that the server knows.
+    /// Facts by name; if this and `trusted` are absent, those that the server knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub fact: Option<Object>,
-    /// What the node's certificate says.
+    /// Trusted facts, from the node's certificate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub trusted: Option<Object>,
-    /// The environment that the agent asks for.
+    /// Environment that the agent requests; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_environment: Option<String>,
-    /// Puppet's id of the catalog; a request with one is kept as a check-in.
+    /// Puppet's transaction id of the catalog; a request with an id is stored as a check-in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transaction_uuid: Option<String>,
 }
 
-/// A classified node.
+/// Classification of a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Classified {
-    /// The certname.
+    /// Certname of the node.
     pub name: String,
-    /// The ids of its groups.
+    /// Ids of the node's groups.
     pub groups: Vec<String>,
-    /// What it runs under; `agent-specified` where the agent chooses and nobody said what.
+    /// Environment of the node; `agent-specified` if the agent may choose and requested none.
     pub environment: String,
     /// Classes with the parameters that groups set.
     #[schema(value_type = Object)]
     pub classes: Value,
-    /// Top-scope variables.
+    /// Top-scope variables, by name.
     #[schema(value_type = Object)]
     pub parameters: Value,
-    /// Parameters for classes that come from elsewhere.
+    /// Values for parameters of classes that other groups or the code declare.
     #[schema(value_type = Object)]
     pub config_data: Value,
 }
 
-/// A classified node, as version 2 shows it.
+/// Classification of a node in the format of version 2.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ClassifiedByName {
-    /// Its groups, by name.
+    /// Groups of the node, sorted by name.
     pub groups: Vec<GroupName>,
-    /// As in version 1.
+    /// Environment of the node, as in version 1.
     pub environment: String,
-    /// The names of classes.
+    /// Names of the classes.
     pub classes: Vec<String>,
-    /// For each class the parameters that groups set.
+    /// Parameters that groups set, by class.
     #[schema(value_type = Object)]
     pub parameters: Value,
-    /// Parameters for classes that come from elsewhere.
+    /// Values for parameters of classes that other groups or the code declare.
     #[schema(value_type = Object)]
     pub config_data: Value,
-    /// Top-scope variables.
+    /// Top-scope variables, by name.
     #[schema(value_type = Object)]
     pub variables: Value,
 }
 
-/// A group's id and name.
+/// Id and name of a node group.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GroupName {
-    /// The id.
+    /// UUID of the group.
     pub id: String,
-    /// The name.
+    /// Name of the group.
     pub name: String,
 }
 
-/// Everything that led to a classification: `node_as_received`, `match_explanations`, `leaf_groups`,
+/// Every step of a classification: `node_as_received`, `match_explanations`, `leaf_groups`,
 /// `inherited_classifications`, and either `final_classification` with `classification_sources` or
 /// `conflicts`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(value_type = Object)]
 pub struct ClassificationExplanation(pub Object);
 
-/// How a node was classified lately.
+/// Recent classifications of a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CheckIns {
-    /// The certname.
+    /// Certname of the node.
     pub name: String,
-    /// Newest first; only the last ones are kept.
+    /// Classifications, newest first; older ones are deleted.
     pub check_ins: Vec<CheckIn>,
-    /// Of the newest one.
+    /// Transaction id of the newest check-in; absent if it had none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transaction_uuid: Option<String>,
 }
 
-/// One classification.
+/// One classification of a node.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct CheckIn {
-    /// When.
+    /// Time of the classification.
     pub time: PreciseTimestamp,
-    /// For each group of the node its rule with every value and result.
+    /// Rule of each group of the node, with every value and result.
     #[schema(value_type = Object)]
     pub explanation: Value,
-    /// Puppet's id of the catalog.
+    /// Puppet's transaction id of the catalog; absent if the request had none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transaction_uuid: Option<String>,
 }

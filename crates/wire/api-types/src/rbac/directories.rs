@@ -1,4 +1,4 @@
-//! LDAP directories: [`LdapSettings`] by the names of Puppet Enterprise, and what a test tells.
+//! LDAP directories: [`LdapSettings`] with Puppet Enterprise's keys, and tests of directories.
 
 use std::fmt;
 
@@ -7,147 +7,148 @@ use utoipa::ToSchema;
 
 use crate::defaults::{LDAP_CONNECT_SECONDS, LDAPS_PORT};
 
-/// How one LDAP directory is asked. A password is read and never shown.
+/// Connection and search settings of an LDAP directory. The password can be set and is never
+/// returned.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LdapSettings {
-    /// A UUID that the server gives.
+    /// UUID that the server assigns; absent in a new directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The name for people.
+    /// Name that lists and user interfaces show.
     #[serde(default)]
     pub display_name: String,
-    /// Where people find help with it.
+    /// URL of help for the directory's users; absent: none.
     #[serde(default)]
     pub help_link: Option<String>,
-    /// The host; several that hold the same, with spaces between, are tried in turn.
+    /// Host name of the LDAP server; several replicas, separated by spaces, are tried in turn.
     pub hostname: String,
-    /// The TCP port; 636, or 389 for `StartTLS`.
+    /// TCP port of the LDAP server; absent: 636, or 389 for `StartTLS`.
     #[serde(default)]
     pub port: Option<u16>,
-    /// TLS from the first byte.
+    /// Use TLS from the first byte (LDAPS).
     #[serde(default = "yes")]
     pub ssl: bool,
-    /// TLS by `StartTLS`; `ssl` is off then.
+    /// Upgrade the connection with `StartTLS`; then `ssl` is off.
     #[serde(default)]
     pub start_tls: bool,
-    /// Cannot be switched off: the server's name is always checked.
+    /// Always true: the host name in the server's certificate is always checked.
     #[serde(default = "yes")]
     pub ssl_hostname_validation: bool,
-    /// Read and of no effect: certificates for `*.domain` are valid.
+    /// Accepted without effect: certificates for `*.domain` are valid.
     #[serde(default)]
     pub ssl_wildcard_validation: bool,
-    /// The CA's certificates in PEM; absent: those of the machine.
+    /// CA certificates in PEM; absent: those of the operating system.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca_certificates: Option<String>,
-    /// Seconds until a connection must be there.
+    /// Timeout for establishing a connection, in seconds.
     #[serde(default = "connect_timeout")]
     pub connect_timeout: u64,
-    /// The DN that looks users up; absent or empty: nobody.
+    /// DN that binds for searches; absent or empty: anonymous searches.
     #[serde(default)]
     pub login: Option<String>,
-    /// Its password.
+    /// Password of the DN in `login`.
     #[serde(default, skip_serializing)]
     pub password: Option<String>,
-    /// Where everything is below.
+    /// DN below which all searches take place.
     pub base_dn: String,
-    /// Where users are below, relative to `base_dn`.
+    /// RDN below which users are searched, relative to `base_dn`; absent: `base_dn` itself.
     #[serde(default)]
     pub user_rdn: Option<String>,
-    /// The attribute that holds the login.
+    /// Attribute that holds the user's login.
     pub user_lookup_attr: String,
-    /// The attribute with the name for people.
+    /// Attribute that holds the user's display name.
     #[serde(default = "common_name")]
     pub user_display_name_attr: String,
-    /// The attribute with the e-mail address.
+    /// Attribute that holds the user's e-mail address.
     #[serde(default = "mail")]
     pub user_email_attr: String,
-    /// The attribute of users that names their groups, such as `memberOf`; absent: groups are
-    /// looked for by `group_member_attr`.
+    /// Attribute of users that lists their groups, such as `memberOf`; absent: groups are searched
+    /// by `group_member_attr`.
     #[serde(default)]
     pub user_member_of_attr: Option<String>,
-    /// Where groups are below, relative to `base_dn`.
+    /// RDN below which groups are searched, relative to `base_dn`; absent: `base_dn` itself.
     #[serde(default)]
     pub group_rdn: Option<String>,
-    /// Groups have this class.
+    /// Object class of groups.
     #[serde(default = "any_class")]
     pub group_object_class: String,
-    /// The attribute with a group's members: DNs; for `memberUid` logins.
+    /// Attribute that lists the members of a group as DNs, or as logins if it is `memberUid`.
     #[serde(default = "member")]
     pub group_member_attr: String,
-    /// The attribute with a group's name for people.
+    /// Attribute that holds the group's display name.
     #[serde(default = "common_name")]
     pub group_name_attr: String,
-    /// The attribute with the name that groups are imported by.
+    /// Attribute that holds the name by which groups are imported.
     #[serde(default = "common_name")]
     pub group_lookup_attr: String,
-    /// Whether groups in groups count.
+    /// True if membership in nested groups counts.
     #[serde(default)]
     pub search_nested_groups: bool,
-    /// Read and of no effect: the rule is never used.
+    /// Accepted without effect: the matching rule is never used.
     #[serde(default)]
     pub disable_ldap_matching_rule_in_chain: bool,
 }
 
-/// `GET v2/ds`: all of them, in the order in which they are asked.
+/// Reply to `GET v2/ds`: all directories, in the order in which they are searched.
 pub type DirectoryList = Vec<LdapSettings>;
 
-/// What a test of a directory found; HTTP 400 with `error`.
+/// Result of a test of a directory; the HTTP status is 400 if there is an `error`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DirectoryTest {
-    /// Milliseconds.
+    /// Duration of the test, in milliseconds.
     pub elapsed: u64,
-    /// What is wrong.
+    /// Cause of the failure; absent if the test succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The user that was asked for.
+    /// User that the request asked to look up; absent if it named none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<FoundUser>,
 }
 
-/// A user as the directory tells.
+/// A user as the directory describes it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct FoundUser {
-    /// The name to log in with.
+    /// Login name of the user.
     pub login: String,
-    /// The name for people.
+    /// Name that lists and user interfaces show.
     pub display_name: String,
-    /// May be empty.
+    /// E-mail address; may be empty.
     pub email: String,
-    /// All groups, by name and DN.
+    /// Names and DNs of all groups of the user.
     pub groups: Vec<String>,
 }
 
-/// `POST command/ldap/test`: of settings, or of a stored directory.
+/// Body of `POST command/ldap/test`: tests given settings or a stored directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LdapTest {
-    /// A stored directory.
+    /// Id of a stored directory; absent: `settings` are tested.
     #[serde(default)]
     pub id: Option<String>,
-    /// Settings that are not stored.
+    /// Settings that are not stored; absent: the directory with `id` is tested.
     #[serde(default)]
     pub settings: Option<LdapSettings>,
-    /// Also look up this user.
+    /// Login of a user to look up; absent: none.
     #[serde(default)]
     pub user: Option<String>,
-    /// Also look up this group.
+    /// Name of a group to look up; absent: none.
     #[serde(default)]
     pub group: Option<String>,
 }
 
-/// `POST command/ldap/delete`.
+/// Body of `POST command/ldap/delete`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LdapDelete {
-    /// The directory's id.
+    /// Id of the directory.
     pub id: String,
 }
 
-/// `POST command/ldap/create` and `update`: which one it is.
+/// Reply to `POST command/ldap/create` and `update`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LdapId {
-    /// The directory's id.
+    /// Id of the directory.
     pub id: String,
 }
 
@@ -178,7 +179,7 @@ fn member() -> String {
 // === impl LdapSettings ===
 
 impl LdapSettings {
-    /// The port that is connected to.
+    /// Returns the TCP port to connect to.
     pub fn effective_port(&self) -> u16 {
         let usual = match self.ssl {
             true => LDAPS_PORT,
@@ -187,7 +188,7 @@ impl LdapSettings {
         self.port.unwrap_or(usual)
     }
 
-    /// The hosts, in order.
+    /// Returns the host names, in order.
     pub fn hosts(&self) -> impl Iterator<Item = &str> {
         self.hostname
             .split([' ', ','])

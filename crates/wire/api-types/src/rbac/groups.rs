@@ -1,82 +1,82 @@
-//! Groups of a directory.
+//! Groups of external directories.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A group.
+/// A group of an external directory.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Group {
-    /// The UUID.
+    /// UUID of the group.
     pub id: String,
-    /// The directory's name for it.
+    /// Name of the group in the directory.
     pub login: String,
-    /// The name for people.
+    /// Name that lists and user interfaces show.
     pub display_name: String,
-    /// Its roles.
+    /// Ids of the group's roles.
     pub role_ids: Vec<i64>,
-    /// Users who were in it at their last login.
+    /// Ids of users who were members at their last login.
     pub user_ids: Vec<String>,
-    /// Always true.
+    /// Always true, since this is a group.
     pub is_group: bool,
-    /// Always true.
+    /// Always true, since groups come from external directories.
     pub is_remote: bool,
-    /// Always false.
+    /// Always false for a group.
     pub is_superuser: bool,
-    /// The directory that the group is of: the id of an LDAP directory, or the issuer of the
-    /// identity provider. Absent: of none, so it has no members.
+    /// Directory of the group: the id of an LDAP directory, or the issuer of the identity provider.
+    /// Absent: the group belongs to no directory, so it has no members.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity_provider_id: Option<String>,
 }
 
-/// `POST groups`, version 1 and 2.
+/// Body of `POST groups`, versions 1 and 2.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GroupImport {
-    /// The directory's name for it.
+    /// Name of the group in the directory.
     pub login: String,
-    /// The name for people; absent: the login.
+    /// Name that lists and user interfaces show; absent: the login.
     #[serde(default)]
     pub display_name: String,
-    /// Its roles.
+    /// Ids of the group's roles.
     #[serde(default)]
     pub role_ids: Vec<i64>,
-    /// The directory that the group is of: the id of an LDAP directory, or the issuer of the
-    /// identity provider. Absent: the only one, or the only one that has the group.
+    /// Directory of the group: the id of an LDAP directory, or the issuer of the identity provider.
+    /// Absent: the only directory, or the only one that has the group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity_provider_id: Option<String>,
-    /// Whether the directories are asked for it first; absent: if there is no identity
-    /// provider, whose groups nobody can be asked for.
+    /// True to look the group up in the directories first. Absent: only if there is no identity
+    /// provider, since the groups of those cannot be looked up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validate: Option<bool>,
 }
 
-/// `PUT groups/:sid`: the group as it shall be, with what `GET` shows.
+/// Body of `PUT groups/:sid`: the complete group, in the format of `GET`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GroupUpdate {
-    /// The id of the path.
+    /// UUID of the group, the same as in the path.
     pub id: String,
-    /// Cannot change.
+    /// Name of the group in the directory; cannot be changed.
     pub login: String,
-    /// The name for people.
+    /// Name that lists and user interfaces show.
     #[serde(default)]
     pub display_name: String,
-    /// Its roles.
+    /// Ids of the group's roles.
     pub role_ids: Vec<i64>,
-    /// Not read.
+    /// Ignored; accepted so that a reply of `GET` can be sent back unchanged.
     #[serde(default)]
     pub user_ids: Vec<String>,
-    /// Not read.
+    /// Ignored; accepted so that a reply of `GET` can be sent back unchanged.
     #[serde(default)]
     pub is_group: bool,
-    /// Not read.
+    /// Ignored; accepted so that a reply of `GET` can be sent back unchanged.
     #[serde(default)]
     pub is_remote: bool,
-    /// Not read.
+    /// Ignored; accepted so that a reply of `GET` can be sent back unchanged.
     #[serde(default)]
     pub is_superuser: bool,
-    /// The directory that the group is of; absent: the one that it is of already. The members of
-    /// a group that gets another directory leave it.
+    /// Directory of the group; absent: unchanged. If the directory changes, the group loses its
+    /// members.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity_provider_id: Option<String>,
 }

@@ -1,50 +1,51 @@
-//! Login by an identity provider, for programs that listen on their own loopback address.
+//! Login through an identity provider (OIDC), for programs that listen on their own loopback
+//! address.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// `POST auth/oidc/start`.
+/// Body of `POST auth/oidc/start`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OidcStart {
-    /// `http://127.0.0.1:PORT/callback` or `http://[::1]:PORT/callback`, where the program
-    /// listens.
+    /// URL on which the program listens: `http://127.0.0.1:PORT/callback` or
+    /// `http://[::1]:PORT/callback`.
     pub redirect_uri: String,
 }
 
-/// A login that was begun. Its `Debug` leaves the handle out.
+/// Login in progress. `Debug` omits the handle.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct OidcStarted {
-    /// Where to send the browser.
+    /// URL to open in the browser.
     pub authorization_url: String,
-    /// What the browser comes back with.
+    /// Value that the browser returns with the redirect.
     pub state: String,
-    /// What ends this login, with `state` and `code`; for nobody else's eyes.
+    /// Secret that completes this login, together with `state` and `code`.
     pub handle: String,
 }
 
-/// `POST auth/oidc/finish`. Its `Debug` leaves handle and code out.
+/// Body of `POST auth/oidc/finish`. `Debug` omits handle and code.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OidcFinish {
-    /// From the browser.
+    /// Value from the browser's redirect.
     pub state: String,
-    /// From the start.
+    /// Handle from the reply to `start`.
     pub handle: String,
-    /// From the browser.
+    /// Authorization code from the browser's redirect.
     pub code: String,
-    /// `<number>[smhdy]`; no longer than the server permits, whatever is asked.
+    /// Lifetime of the token as `<number>[smhdy]`; limited to the longest that the server permits.
     #[serde(default)]
     pub lifetime: Option<String>,
-    /// A name to revoke the token by; unique for each user.
+    /// Label by which the token can be revoked; unique among the tokens of a user.
     #[serde(default)]
     pub label: Option<String>,
-    /// What the token is for.
+    /// Purpose of the token, in free text.
     #[serde(default)]
     pub description: Option<String>,
-    /// Which program asks.
+    /// Name of the program that requests the token.
     #[serde(default)]
     pub client: Option<String>,
 }

@@ -1,73 +1,75 @@
-//! Passwords: set, reset, judged. No `Debug` here shows one.
+//! Passwords: changing, resetting and validating them.
+//!
+//! Invariant: `Debug` never shows a password.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// `PUT users/current/password`.
+/// Body of `PUT users/current/password`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OwnPassword {
-    /// The present one.
+    /// Current password of the user.
     #[schema(format = Password)]
     pub current_password: String,
-    /// The new one.
+    /// New password of the user.
     #[schema(format = Password)]
     pub password: String,
 }
 
-/// `POST users/:sid/password/reset`: shown only here.
+/// Reply to `POST users/:sid/password/reset`: the reset token, which is never shown again.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ResetToken(pub String);
 
-/// `POST auth/reset`.
+/// Body of `POST auth/reset`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PasswordReset {
-    /// The reset token.
+    /// Reset token that an administrator issued.
     pub token: String,
-    /// The new password.
+    /// New password of the user.
     #[schema(format = Password)]
     pub password: String,
 }
 
-/// `POST command/validate-password`.
+/// Body of `POST command/validate-password`.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ValidatePassword {
-    /// What may become a password.
+    /// Password to validate; it is not stored.
     #[schema(format = Password)]
     pub password: String,
-    /// Of the user whose password it may become.
+    /// Reset token of the user whose password is to change; absent: none.
     #[serde(default, rename = "reset-token")]
     pub reset_token: Option<String>,
 }
 
-/// `POST command/validate-login`.
+/// Body of `POST command/validate-login`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ValidateLogin {
-    /// What may become a login.
+    /// Login name to validate; it need not exist.
     pub login: String,
 }
 
-/// Whether something may be set.
+/// Result of the validation of a password or login.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Validity {
-    /// Whether it may.
+    /// True if the password or login is acceptable.
     pub valid: bool,
-    /// Why not.
+    /// Rules that it breaks; empty if it is acceptable.
     pub failures: Vec<PasswordFailure>,
 }
 
-/// A rule that is broken.
+/// A rule that the password or login breaks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct PasswordFailure {
-    /// For programs.
+    /// Stable identifier of the rule.
     pub rule_identifier: String,
-    /// For people.
+    /// Sentence that describes the rule.
     pub friendly_error: String,
 }
 

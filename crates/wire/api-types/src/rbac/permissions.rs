@@ -1,52 +1,52 @@
-//! Permissions: what there is, and who has what.
+//! Permissions: object types, actions, and questions about the permissions of a user.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// A permission on an instance.
+/// Permission for an action on an instance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PermissionSpec {
-    /// For example `tasks`.
+    /// Object type, for example `tasks`.
     pub object_type: String,
-    /// For example `run`.
+    /// Action on the object type, for example `run`.
     pub action: String,
     /// `*` or the id of an instance.
     pub instance: String,
 }
 
-/// `GET types`: something that can be acted on.
+/// Object type with its actions: an item of `GET types`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ObjectType {
-    /// For example `tasks`.
+    /// Object type, for example `tasks`.
     pub object_type: String,
-    /// For people.
+    /// Name that user interfaces show.
     pub display_name: String,
-    /// For people.
+    /// Sentence that describes the object type.
     pub description: String,
-    /// What can be done with it.
+    /// Actions that can be permitted on the object type.
     pub actions: Vec<ActionType>,
 }
 
-/// Something that can be done.
+/// Action that can be permitted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ActionType {
-    /// For example `run`.
+    /// Action on the object type, for example `run`.
     pub name: String,
-    /// For people.
+    /// Name that user interfaces show.
     pub display_name: String,
-    /// For people.
+    /// Sentence that describes the action.
     pub description: String,
-    /// Whether it can be permitted on one instance; otherwise on `*` only.
+    /// True if the action can be permitted on a single instance; otherwise only on `*`.
     pub has_instances: bool,
 }
 
-/// `POST permitted`: the answer is a list of booleans in the same order.
+/// Body of `POST permitted`. The reply is a list of booleans in the same order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PermittedQuestion {
-    /// The id of a user or a group (no token, whatever its name says).
+    /// Id of a user or group (not a token, despite the name of the key).
     pub token: String,
-    /// What is asked.
+    /// Permissions to check, in order.
     pub permissions: Vec<PermissionSpec>,
 }

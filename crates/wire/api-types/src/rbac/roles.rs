@@ -1,20 +1,20 @@
-//! Roles.
+//! Roles: sets of permissions that users and groups have.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::PermissionSpec;
 
-/// A role.
+/// A role with its permissions and members.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Role {
-    /// Its number.
+    /// Number of the role.
     pub id: i64,
-    /// Unique.
+    /// Name of the role; unique.
     pub display_name: String,
-    /// May be empty.
+    /// Free text; may be empty.
     pub description: String,
-    /// What it permits.
+    /// Permissions that the role grants.
     pub permissions: Vec<PermissionSpec>,
     /// Ids of the users who have it.
     pub user_ids: Vec<String>,
@@ -22,71 +22,71 @@ pub struct Role {
     pub group_ids: Vec<String>,
 }
 
-/// `POST roles`.
+/// Body of `POST roles`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewRole {
-    /// Unique.
+    /// Name of the role; unique.
     pub display_name: String,
-    /// May be empty.
+    /// Free text; may be empty.
     #[serde(default)]
     pub description: String,
-    /// What it permits.
+    /// Permissions that the role grants.
     #[serde(default)]
     pub permissions: Vec<PermissionSpec>,
-    /// Ids of users.
+    /// Ids of the users who have the role.
     #[serde(default)]
     pub user_ids: Vec<String>,
-    /// Ids of groups.
+    /// Ids of the groups whose members have the role.
     #[serde(default)]
     pub group_ids: Vec<String>,
 }
 
-/// `PUT roles/:rid`: the role as it shall be.
+/// Body of `PUT roles/:rid`: the complete role.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RoleUpdate {
-    /// The number of the path.
+    /// Number of the role, the same as in the path.
     pub id: i64,
-    /// Unique.
+    /// Name of the role; unique.
     pub display_name: String,
-    /// May be empty.
+    /// Free text; may be empty.
     #[serde(default)]
     pub description: String,
-    /// What it permits.
+    /// Permissions that the role grants.
     pub permissions: Vec<PermissionSpec>,
-    /// Ids of users.
+    /// Ids of the users who have the role.
     pub user_ids: Vec<String>,
-    /// Ids of groups.
+    /// Ids of the groups whose members have the role.
     pub group_ids: Vec<String>,
 }
 
-/// `POST command/roles/add-users` and `remove-users`.
+/// Body of `POST command/roles/add-users` and `remove-users`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RoleUsers {
-    /// The role.
+    /// Id of the role.
     pub role_id: i64,
-    /// Ids of users.
+    /// Ids of the users to add or remove.
     pub user_ids: Vec<String>,
 }
 
-/// `POST command/roles/add-groups` and its like.
+/// Body of `POST command/roles/add-groups` and `remove-groups`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RoleGroups {
-    /// The role.
+    /// Id of the role.
     pub role_id: i64,
-    /// Ids of groups.
+    /// Ids of the groups to add or remove.
     pub group_ids: Vec<String>,
 }
 
-/// `POST command/roles/add-permissions` and `remove-permissions`.
+/// Body of `POST command/roles/add-permissions` and `remove-permissions`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RolePermissions {
-    /// The role.
+    /// Id of the role.
     pub role_id: i64,
-    /// What comes or goes.
+    /// Permissions to add or remove.
     pub permissions: Vec<PermissionSpec>,
 }

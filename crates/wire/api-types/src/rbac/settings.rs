@@ -1,19 +1,19 @@
-//! The disclaimer of the login page.
+//! Settings of the login page: the disclaimer.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// `GET config/disclaimer`.
+/// Reply to `GET config/disclaimer`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Disclaimer {
-    /// The text; empty: none.
+    /// Text of the disclaimer; empty if there is none.
     pub disclaimer: String,
 }
 
-/// `POST command/config/set-disclaimer`.
+/// Body of `POST command/config/set-disclaimer`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewDisclaimer {
-    /// The text.
+    /// Text of the disclaimer; empty to remove it.
     pub disclaimer: String,
 }

@@ -1,78 +1,78 @@
-//! Task targets: tasks on nodes as one thing that a role can permit.
+//! Task targets: sets of tasks and nodes that a role can permit as one instance.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{ApiError, strict};
 
-/// `POST command/task_target`.
+/// Body of `POST command/task_target`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskTargetCommand {
-    /// For people; not unique.
+    /// Name that lists show; not unique.
     pub display_name: String,
-    /// Names of tasks.
+    /// Names of the permitted tasks; may be absent with `all_tasks`.
     #[serde(default)]
     pub tasks: Option<Vec<String>>,
-    /// All tasks, whatever `tasks` says.
+    /// Permit all tasks; then `tasks` is ignored.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     pub all_tasks: bool,
-    /// Certnames.
+    /// Certnames of the nodes.
     pub nodes: Vec<String>,
-    /// UUIDs of node groups.
+    /// UUIDs of the node groups whose nodes belong to the target.
     pub node_groups: Vec<String>,
-    /// A query whose rows have a certname.
+    /// PQL query whose rows have a certname; absent: none.
     #[serde(default)]
     pub pql_query: Option<String>,
 }
 
-/// The reply.
+/// Reply to `POST command/task_target`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TaskTargetCreated {
-    /// The new target.
+    /// URL and number of the new task target.
     pub task_target: TaskTargetRef,
 }
 
-/// A target's address and number.
+/// URL and number of a task target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TaskTargetRef {
-    /// Its absolute URL.
+    /// Absolute URL of the task target.
     pub id: String,
-    /// Its number, as text: the instance of `tasks:run_with_constraints`.
+    /// Number of the task target, as text: the instance of `tasks:run_with_constraints`.
     pub name: String,
 }
 
-/// `GET scopes/task_targets`.
+/// Reply to `GET scopes/task_targets`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TaskTargetList {
-    /// All targets, by number.
+    /// All task targets, sorted by number.
     pub items: Vec<TaskTarget>,
 }
 
-/// A target.
+/// A task target: tasks and the nodes that they may run on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TaskTarget {
-    /// Its absolute URL.
+    /// Absolute URL of the task target.
     pub id: String,
-    /// Its number, as text.
+    /// Number of the task target, as text.
     pub name: String,
-    /// For people.
+    /// Name that lists show; not unique.
     pub display_name: String,
-    /// Names of tasks; empty with `all_tasks`.
+    /// Names of the permitted tasks; empty with `all_tasks`.
     pub tasks: Vec<String>,
-    /// All tasks.
+    /// True if all tasks are permitted.
     pub all_tasks: bool,
-    /// Certnames.
+    /// Certnames of the nodes.
     pub nodes: Vec<String>,
-    /// UUIDs of node groups.
+    /// UUIDs of the node groups whose nodes belong to the target.
     pub node_groups: Vec<String>,
-    /// A query.
+    /// PQL query whose rows have a certname; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pql_query: Option<String>,
 }
 
 impl TaskTargetCommand {
-    /// What the types do not say.
+    /// Checks the limits that the types do not express.
     ///
     /// # Errors
     /// A validation error that names the place.

@@ -1,4 +1,4 @@
-//! Tokens: another for oneself, what one is good for, and the list.
+//! Tokens: issuing another one for oneself, inspecting one, and listing them.
 
 use std::fmt;
 
@@ -10,128 +10,129 @@ use crate::paging::{Page, Pagination};
 use crate::parameters::Parameters;
 use crate::{ApiError, PreciseTimestamp};
 
-/// `POST v1/tokens`.
+/// Body of `POST v1/tokens`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewToken {
-    /// `<number>[smhdy]`, seconds without a letter, `0`: the longest; absent: an hour.
+    /// Lifetime of the token as `<number>[smhdy]`, in seconds without a letter; `0`: the longest
+    /// permitted; absent: one hour.
     #[serde(default)]
     pub lifetime: Option<String>,
-    /// A name to revoke the token by; unique for each user.
+    /// Label by which the token can be revoked; unique among the tokens of a user.
     #[serde(default)]
     pub label: Option<String>,
-    /// What the token is for.
+    /// Purpose of the token, in free text.
     #[serde(default)]
     pub description: Option<String>,
-    /// Which program asks.
+    /// Name of the program that requests the token.
     #[serde(default)]
     pub client: Option<String>,
 }
 
-/// `POST v2/auth/token/authenticate`. Its `Debug` leaves the token out.
+/// Body of `POST v2/auth/token/authenticate`. `Debug` omits the token.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AuthenticateToken {
-    /// The token.
+    /// Value of the token.
     pub token: String,
-    /// Whether this counts as a use of it.
+    /// True if the request counts as a use of the token.
     #[serde(default, rename = "update_last_activity?")]
     pub update_last_activity: bool,
 }
 
-/// Whose a token is and what it is good for.
+/// Owner, roles and validity of a token.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TokenFacts {
-    /// The token's id.
+    /// Id of the token.
     pub id: String,
-    /// The user's id.
+    /// UUID of the user who owns the token.
     pub user_id: String,
-    /// The name to log in with.
+    /// Login name of the user.
     pub login: String,
-    /// Empty when unknown.
+    /// E-mail address; empty if it is unknown.
     pub email: String,
-    /// The name for people.
+    /// Name that lists and user interfaces show.
     pub display_name: String,
-    /// All roles, also those by way of groups.
+    /// Ids of all roles of the user, including those through groups.
     pub role_ids: Vec<i64>,
-    /// Always false.
+    /// Always false, since this is a user and not a group.
     pub is_group: bool,
-    /// From a directory.
+    /// True if the user comes from an external directory (LDAP or OIDC).
     pub is_remote: bool,
-    /// May do everything.
+    /// True if the user has every permission.
     pub is_superuser: bool,
-    /// Always false: a revoked user has no good token.
+    /// Always false: the tokens of a revoked user are invalid.
     pub is_revoked: bool,
-    /// When it was made.
+    /// Time at which the token was issued.
     pub creation: PreciseTimestamp,
-    /// When it ends.
+    /// Time at which the token expires; null if it does not expire.
     pub expiration: Option<PreciseTimestamp>,
-    /// Its last use.
+    /// Time at which the token was last used.
     pub last_active: PreciseTimestamp,
     /// The user's last login.
     pub last_login: Option<PreciseTimestamp>,
-    /// Its name.
+    /// Label of the token; null if it has none.
     pub label: Option<String>,
-    /// What it is for.
+    /// Purpose of the token, in free text.
     pub description: Option<String>,
-    /// Which program asked.
+    /// Name of the program that requested the token; null or absent if it gave none.
     pub client: Option<String>,
-    /// Seconds without use after which it ends.
+    /// Time without use after which the token expires, in seconds; null: unlimited.
     pub timeout: Option<i64>,
 }
 
-/// `GET v1/users/:sid/tokens`.
+/// Tokens of a user: the reply to `GET v1/users/:sid/tokens`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TokenList {
     /// The tokens of this page.
     pub items: Vec<TokenItem>,
-    /// Which page.
+    /// Page that was returned, with the size of the whole list.
     pub pagination: Pagination,
 }
 
-/// A token in a list; never the token itself.
+/// A token in a list, without its value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TokenItem {
-    /// Its id.
+    /// Id of the token.
     pub id: String,
-    /// When it was made.
+    /// Time at which the token was issued.
     pub creation_date: PreciseTimestamp,
-    /// When it ends.
+    /// Time at which the token expires; null if it does not expire.
     pub expiration_date: Option<PreciseTimestamp>,
-    /// Its last use.
+    /// Time at which the token was last used.
     pub last_active_date: PreciseTimestamp,
-    /// Which program asked.
+    /// Name of the program that requested the token; null or absent if it gave none.
     pub client: Option<String>,
-    /// What it is for.
+    /// Purpose of the token, in free text.
     pub description: Option<String>,
-    /// Its name.
+    /// Label of the token; null if it has none.
     pub label: Option<String>,
-    /// Seconds without use after which it ends.
+    /// Time without use after which the token expires, in seconds; null: unlimited.
     pub session_timeout: Option<i64>,
 }
 
-/// By what tokens are ordered.
+/// Sort key of tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TokensOrder {
-    /// Oldest first.
+    /// By time of creation, oldest first.
     #[default]
     Creation,
-    /// The first to end first.
+    /// By expiration, the earliest first.
     Expiration,
-    /// The least used first.
+    /// By last use, the earliest first.
     LastActive,
-    /// By program.
+    /// By name of the program that requested the token.
     Client,
 }
 
 /// The query of `GET v1/users/:sid/tokens`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokensQuery {
-    /// `limit` and `offset`.
+    /// Part of the list to return, from `limit` and `offset`.
     pub page: Page,
-    /// By what.
+    /// Sort key of the list.
     pub order_by: TokensOrder,
-    /// In which direction.
+    /// Direction of the sort; ascending by default.
     pub order: Order,
 }
 
@@ -143,7 +144,7 @@ const ORDERS: &[(&str, TokensOrder)] = &[
 ];
 
 impl TokensOrder {
-    /// As on the wire.
+    /// Name of this sort key in the API.
     pub fn as_str(self) -> &'static str {
         let found = ORDERS.iter().find(|(_, order)| *order == self);
         found.map_or("creation_date", |(name, _)| name)
@@ -151,7 +152,7 @@ impl TokensOrder {
 }
 
 impl TokensQuery {
-    /// From query parameters.
+    /// Reads the query parameters.
     ///
     /// # Errors
     /// A validation error that names the parameter.

@@ -1,4 +1,4 @@
-//! Users: made, changed, listed.
+//! Users: creating, changing and listing them.
 
 use std::fmt;
 
@@ -10,142 +10,143 @@ use crate::paging::Page;
 use crate::parameters::Parameters;
 use crate::{ApiError, PreciseTimestamp, User};
 
-/// `POST users`. Its `Debug` leaves the password out.
+/// Body of `POST users`. `Debug` omits the password.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewUser {
-    /// The name to log in with; unique.
+    /// Login name of the user; unique.
     pub login: String,
-    /// May be empty.
+    /// E-mail address; may be empty.
     #[serde(default)]
     pub email: String,
-    /// The name for people.
+    /// Name that lists and user interfaces show.
     pub display_name: String,
-    /// Roles.
+    /// Ids of the roles that the user has directly.
     #[serde(default)]
     pub role_ids: Vec<i64>,
-    /// Absent: a reset token is needed before the first login.
+    /// Password of the user; absent: a reset token is needed before the first login.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(format = Password)]
     pub password: Option<String>,
 }
 
-/// `PUT users/:sid`: the user as he shall be, with what `GET` shows.
+/// Body of `PUT users/:sid`: the complete user, in the format of `GET`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UserUpdate {
-    /// The id of the path.
+    /// UUID of the user, the same as in the path.
     pub id: String,
-    /// The name to log in with; unique.
+    /// Login name of the user; unique.
     pub login: String,
-    /// May be empty.
+    /// E-mail address; may be empty.
     #[serde(default)]
     pub email: String,
-    /// The name for people.
+    /// Name that lists and user interfaces show.
     pub display_name: String,
-    /// Roles; absent: as they are.
+    /// Ids of the user's roles; absent: unchanged.
     #[serde(default)]
     pub role_ids: Option<Vec<i64>>,
-    /// May not log in; absent: as it is.
+    /// True to prevent the user from logging in; absent: unchanged.
     #[serde(default)]
     pub is_revoked: Option<bool>,
-    /// Not read.
+    /// Ignored; accepted so that a reply of `GET` can be sent back unchanged.
     #[serde(default)]
     pub inherited_role_ids: Vec<i64>,
-    /// Not read.
+    /// Ignored; accepted so that a reply of `GET` can be sent back unchanged.
     #[serde(default)]
     pub group_ids: Vec<String>,
-    /// Not read.
+    /// Ignored; accepted so that a reply of `GET` can be sent back unchanged.
     #[serde(default)]
     pub is_group: bool,
-    /// Not read.
+    /// Ignored; accepted so that a reply of `GET` can be sent back unchanged.
     #[serde(default)]
     pub is_remote: bool,
-    /// Not read.
+    /// Ignored; accepted so that a reply of `GET` can be sent back unchanged.
     #[serde(default)]
     pub is_superuser: bool,
-    /// Not read.
+    /// Ignored; accepted so that a reply of `GET` can be sent back unchanged.
     #[serde(default)]
     pub last_login: Option<PreciseTimestamp>,
 }
 
-/// `POST command/users/add-roles` and `remove-roles`.
+/// Body of `POST command/users/add-roles` and `remove-roles`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UserRoles {
-    /// The user.
+    /// UUID of the user.
     pub user_id: String,
-    /// Roles.
+    /// Ids of the roles to add or remove.
     pub role_ids: Vec<i64>,
 }
 
-/// `POST command/users/revoke` and `reinstate`.
+/// Body of `POST command/users/revoke` and `reinstate`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UserName {
-    /// The user.
+    /// UUID of the user.
     pub user_id: String,
 }
 
-/// The query of `GET v1/users`.
+/// Query of `GET v1/users`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserFilter {
-    /// Only these ids.
+    /// Only users with these ids; `None`: all users.
     pub ids: Option<Vec<String>>,
 }
 
-/// By what users are ordered.
+/// Sort key of users.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UsersOrder {
-    /// By login.
+    /// By login name.
     #[default]
     Login,
-    /// By the name for people.
+    /// By display name.
     DisplayName,
     /// By e-mail address.
     Email,
-    /// By the last login.
+    /// By time of the last login.
     LastLogin,
 }
 
-/// The query of `GET v2/users`.
+/// Query of `GET v2/users`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UsersQuery {
-    /// `limit` (500 when absent) and `offset`.
+    /// Part of the list to return; `limit` is 500 if absent.
     pub page: Page,
-    /// By what.
+    /// Sort key of the list.
     pub order_by: UsersOrder,
-    /// In which direction.
+    /// Direction of the sort; ascending by default.
     pub order: Order,
-    /// A part of login, name or address; case does not matter.
+    /// Only users whose login, display name or e-mail address contains this text, ignoring case;
+    /// `None`: all users.
     pub filter: Option<String>,
-    /// Whether roles are listed.
+    /// True if the roles of each user are included.
     pub include_roles: bool,
 }
 
-/// `GET v2/users`.
+/// Reply to `GET v2/users`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct UserList {
     /// The users of this page.
     pub users: Vec<User>,
-    /// Which page.
+    /// Page that was returned, with the size of the whole list.
     pub pagination: UserPagination,
 }
 
-/// What was asked, and how many there are.
+/// Paging of the request with defaults filled in, and the size of the whole list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct UserPagination {
-    /// As asked, or 500.
+    /// Limit of the request, or 500.
     pub limit: u64,
-    /// As asked, or 0.
+    /// Offset of the request, or 0.
     pub offset: u64,
-    /// As asked, or `login`.
+    /// Sort key of the request, or `login`.
     pub order_by: String,
-    /// As asked, or `asc`.
+    /// Direction of the sort: that of the request, or `asc`.
     pub order: Order,
-    /// As asked, or empty.
+    /// Filter of the request, or empty.
     pub filter: String,
-    /// How many there are without `limit` and `offset`.
+    /// Number of items in the whole list, without `limit` and `offset`.
     pub total: u64,
 }
 
@@ -157,7 +158,7 @@ const ORDERS: &[(&str, UsersOrder)] = &[
 ];
 
 impl UsersOrder {
-    /// As on the wire.
+    /// Name of this sort key in the API.
     pub fn as_str(self) -> &'static str {
         let found = ORDERS.iter().find(|(_, order)| *order == self);
         found.map_or("login", |(name, _)| name)
@@ -165,7 +166,7 @@ impl UsersOrder {
 }
 
 impl UserFilter {
-    /// From query parameters: ids with commas between.
+    /// Reads the query parameter `id`: ids separated by commas.
     ///
     /// # Errors
     /// A validation error that names the parameter.
@@ -178,10 +179,10 @@ impl UserFilter {
 }
 
 impl UsersQuery {
-    /// How many users a page has when nobody says.
+    /// Default number of users on a page.
     pub const LIMIT: u64 = 500;
 
-    /// From query parameters.
+    /// Reads the query parameters.
     ///
     /// # Errors
     /// A validation error that names the parameter.

@@ -1,4 +1,4 @@
-//! Routes under `/activity-api` and `/audit`: who did what.
+//! Routes under `/activity-api` and `/audit`: the audit log.
 
 use crate::activity::{ActivityV1, ActivityV2};
 use crate::audit::AuditEntries;

@@ -1,5 +1,5 @@
-//! Routes under `/puppet-ca/v1`: the certificate authority, for users with a token. Port 8140 has those of
-//! puppetserver for agents and for holders of certificates.
+//! Routes under `/puppet-ca/v1`: the certificate authority, for users with a token. Port 8140
+//! serves puppetserver's routes for agents and for holders of certificates.
 
 use crate::defaults::CERTIFICATE_BODY_BYTES;
 use crate::route::Method::{Delete, Get, Put};

@@ -1,5 +1,5 @@
-//! Routes under `/classifier-api`. Which groups a request is about, and what it does to them, the
-//! handlers ask: the permission here is what every one of them needs.
+//! Routes under `/classifier-api`. The permission here is the one that every request needs; the
+//! handlers check the permission for the groups that a request concerns.
 
 use crate::classifier::{
     CheckInList, CheckIns, ClassificationExplanation, Classified, ClassifiedByName,

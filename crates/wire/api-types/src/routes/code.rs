@@ -55,7 +55,7 @@ super::group! {
         "Let an environment be deployed again").request::<CodeUnpinCommand>()
         .reply::<CodePinned>(200);
     CODE_GC = Route::new(Post, "/tutti/v1/code/gc", "code_gc", DEPLOY_CODE,
-        "Remove versions that nobody needs").request::<CodeGcCommand>()
+        "Remove versions that are no longer needed").request::<CodeGcCommand>()
         .reply::<CodeCollected>(200);
     CODE_VERIFY = Route::new(Post, "/tutti/v1/code/verify", "code_verify", DEPLOY_CODE,
         "Compare all contents and versions with their hashes").request::<CodeVerifyCommand>()

@@ -1,4 +1,4 @@
-//! Routes under `/inventory/v1`: nodes without an agent, and how they are reached.
+//! Routes under `/inventory/v1`: connections to nodes without an agent.
 
 use crate::defaults::NODES_BODY_BYTES;
 use crate::route::Method::{Get, Post};

@@ -1,4 +1,4 @@
-//! Where brokers on other machines connect.
+//! Route on which brokers of other machines connect.
 
 use crate::route::Method::Get;
 use crate::route::{Policy, Route};

@@ -1,5 +1,5 @@
-//! Routes under `/rbac-api` for users who live elsewhere: LDAP directories, and login by an
-//! identity provider.
+//! Routes under `/rbac-api` for users of external directories: LDAP, and login through an identity
+//! provider (OIDC).
 
 use crate::TokenReply;
 use crate::defaults::LOGIN_BODY_BYTES;

@@ -1,4 +1,4 @@
-//! Routes of environments, and of what the fleet comes to.
+//! Routes of environments and of usage figures.
 
 use crate::environments::{ApplicationList, Environment, EnvironmentList, InstanceList};
 use crate::route::Method::Get;

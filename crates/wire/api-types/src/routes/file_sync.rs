@@ -24,7 +24,7 @@ super::group! {
         Policy::Follower, "A follower tells what it has, and waits for what it should have")
         .request::<CheckInCommand>().reply::<CheckedIn>(200).asks_only();
     FILE_SYNC_VERSIONS = Route::new(Get, "/file-sync/v1/versions", "file_sync_versions",
-        Policy::Follower, "The versions that are kept: somebody may work with them")
+        Policy::Follower, "The versions that the server keeps, since followers may still use them")
         .reply::<FileSyncVersions>(200);
     FILE_SYNC_MANIFEST = Route::new(Get, "/file-sync/v1/manifests/{environment}/{version}",
         "file_sync_manifest", Policy::Follower, "The files of a version, with their hashes")

@@ -1,4 +1,4 @@
-//! Routes under `/pdb/query/v4`: what `PuppetDB`, or the embedded inventory, knows of nodes.
+//! Routes under `/pdb/query/v4`: node data from `PuppetDB` or the embedded inventory.
 
 use crate::PuppetDbQuery;
 use crate::defaults::QUERY_BODY_BYTES;

@@ -1,5 +1,5 @@
-//! Routes under `/rbac-api`: users, groups, roles, permissions, passwords and tokens. Where a
-//! policy asks for a permission on any instance, the handler asks for the one in question.
+//! Routes under `/rbac-api`: users, groups, roles, permissions, passwords and tokens. If a policy
+//! needs a permission on any instance, the handler checks the instance that the request concerns.
 
 use crate::defaults::LOGIN_BODY_BYTES;
 use crate::rbac::{
@@ -76,7 +76,7 @@ super::group! {
         "user_remove_roles", MEMBERS, "Take roles from a user")
         .request::<UserRoles>().nothing(204);
     USER_REVOKE = Route::new(Post, "/rbac-api/v1/command/users/revoke", "user_revoke", DISABLE,
-        "Revoke a user and all his tokens").request::<UserName>().nothing(204);
+        "Revoke a user and all tokens of that user").request::<UserName>().nothing(204);
     USER_REINSTATE = Route::new(Post, "/rbac-api/v1/command/users/reinstate", "user_reinstate",
         DISABLE, "Let a user who was revoked or locked log in again")
         .request::<UserName>().nothing(204);

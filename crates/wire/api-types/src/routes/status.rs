@@ -1,4 +1,4 @@
-//! How the services are: `/status/v1`, `/metrics` and the server's part of `tutti doctor`.
+//! Service status: `/status/v1`, `/metrics` and the server's part of `tutti doctor`.
 
 use crate::route::Method::Get;
 use crate::route::{Policy, Route};

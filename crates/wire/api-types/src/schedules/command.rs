@@ -1,6 +1,6 @@
 //! The deprecated commands `schedule_deploy`, `schedule_task` and `schedule_plan`.
 //!
-//! A body is that of the command that it puts off, with `scheduled_time` and, optionally,
+//! The body is that of the command to schedule, with `scheduled_time` and, optionally,
 //! `schedule_options`.
 
 use serde::{Deserialize, Serialize};
@@ -11,55 +11,55 @@ use super::input::from_object;
 use super::{CreateScheduledJob, Interval, Schedule, ScheduledType};
 use crate::{ApiError, DeployCommand, Object, TaskCommand, Timestamp, strict};
 
-/// The body of a deprecated command.
+/// Body of a deprecated scheduling command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ScheduleCommand(pub Object);
 
-/// What of the body is the schedule; the rest is the command's own.
+/// Keys of the body that define the schedule; all other keys belong to the command itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ScheduledCommand {
-    /// The first start.
+    /// Time of the first start.
     pub scheduled_time: Timestamp,
-    /// How it is repeated.
+    /// Repetition of the job; absent: it runs once.
     #[serde(default)]
     pub schedule_options: Option<ScheduleOptions>,
 }
 
-/// How it is repeated.
+/// Repetition of a scheduled job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScheduleOptions {
-    /// The distance.
+    /// Interval between starts; absent: the job runs once.
     #[serde(default)]
     pub interval: Option<Interval>,
 }
 
-/// The rest of the body of `schedule_plan`.
+/// Keys of the body of `schedule_plan` other than the schedule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlanSchedule {
-    /// The plan.
+    /// Name of the plan: `module` or `module::plan`.
     pub plan_name: String,
-    /// The parameters.
+    /// Parameters of the task or plan, by name.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Object)]
     pub params: Object,
-    /// The environment.
+    /// Name of the environment.
     #[serde(default = "production")]
     pub environment: String,
-    /// Free text.
+    /// Free text shown in lists and logs; may be empty.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<String>)]
     pub description: String,
-    /// Free keys and values.
+    /// Arbitrary keys and values, returned unchanged with each job.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Object)]
     pub userdata: Object,
 }
 
 impl ScheduleCommand {
-    /// The same as a request for an environment job.
+    /// Converts the body into a request for a scheduled job.
     ///
     /// # Errors
     /// A validation error that names the key.
@@ -138,7 +138,7 @@ impl ScheduleCommand {
     }
 }
 
-/// `{p: v}` as `{p: {"value": v}}`.
+/// Wraps each `{p: v}` as `{p: {"value": v}}`.
 fn wrapped(params: Object) -> Object {
     let wrap = |(name, value)| (name, json!({ "value": value }));
     params.into_iter().map(wrap).collect()

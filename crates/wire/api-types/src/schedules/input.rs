@@ -1,7 +1,7 @@
-//! What a scheduled job runs on: `input`, whose keys depend on the type.
+//! Input of scheduled jobs: `input`, whose keys depend on the type.
 //!
-//! The rule: it becomes the same command that is posted to run the thing at once, so what one
-//! accepts the other accepts, and errors name the place below `input`.
+//! Invariant: it is converted into the same command that runs the task, plan or Puppet at once, so
+//! both accept the same values, and errors name the path below `input`.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -15,86 +15,87 @@ use crate::{
     ApiError, DeployCommand, EnvironmentPlanRunCommand, Object, TaskCommand, kinds, strict,
 };
 
-/// A task's `input`.
+/// `input` of a scheduled task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskInput {
-    /// `module` or `module::task`.
+    /// Name of the task: `module` or `module::task`.
     pub name: String,
-    /// The parameters.
+    /// Parameters of the task or plan, by name.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub parameters: Object,
-    /// The nodes.
+    /// Nodes that the task runs on.
     #[serde(deserialize_with = "strict::keyed")]
     pub scope: Scope,
-    /// Must be empty: connection data is not kept in schedules.
+    /// Must be empty: connection data is not stored in scheduled jobs.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Vec<Object>)]
     pub targets: Vec<Value>,
-    /// Only show what would change.
+    /// Only show the changes, without making them (noop).
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<bool>)]
     pub noop: bool,
-    /// How many nodes at once.
+    /// Number of nodes that may run at the same time; absent: the server's limit.
     #[serde(default)]
     pub concurrency: Option<u32>,
-    /// The sizes of the batches that the nodes are taken in: a number, a share such as `"10%"`, or a list of such sizes.
+    /// Sizes of the batches: a number of nodes, a percentage such as `"10%"`, or a list of such
+    /// sizes. Absent: all nodes form one batch.
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
     pub batch: Option<BatchSizes>,
-    /// Seconds between the end of a batch and the start of the next.
+    /// Pause between the end of a batch and the start of the next one, in seconds; absent: none.
     #[serde(default)]
     pub pause_between_batches: Option<u64>,
-    /// How many nodes may fail, or which share of them.
+    /// Number of nodes that may fail, or their percentage (`"10%"`). Absent: any number may fail.
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
     pub max_failures: Option<Portion>,
-    /// How long each node may take, in seconds.
+    /// Timeout for each node, in seconds; 0: no limit; absent: the server's default.
     #[serde(default)]
     pub timeout: Option<u64>,
-    /// Only `pxp`.
+    /// Transport to the nodes; only `pxp`.
     #[serde(default)]
     pub transport: Option<String>,
 }
 
-/// A plan's `input`.
+/// `input` of a scheduled plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlanInput {
-    /// The plan.
+    /// Name of the plan: `module` or `module::plan`.
     pub name: String,
-    /// The parameters.
+    /// Parameters of the task or plan, by name.
     #[serde(default)]
     #[schema(value_type = Object)]
     pub parameters: Object,
 }
 
-/// A parameter's value.
+/// Value of a parameter, with its type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TypedValue {
-    /// The value.
+    /// The value of the parameter.
     #[schema(value_type = Object)]
     pub value: Value,
-    /// For plans: `query` or `node_group`.
+    /// Type of a plan's parameter: `query` or `node_group`; absent: a plain value.
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub kind: Option<String>,
 }
 
-/// An `input` that was read.
+/// `input` of a scheduled job, converted into the command to run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ScheduledInput {
-    /// Run a task.
+    /// Run a task on nodes.
     Task(Box<TaskCommand>),
-    /// Run Puppet.
+    /// Run Puppet on nodes.
     Deploy(Box<DeployCommand>),
-    /// Run a plan.
+    /// Run a plan of an environment.
     Plan(Box<EnvironmentPlanRunCommand>),
 }
 
 impl ScheduledInput {
-    /// Reads an input.
+    /// Reads an `input`.
     ///
     /// # Errors
     /// A validation error that names the place.
@@ -158,7 +159,8 @@ fn task(
     Ok(Box::new(command))
 }
 
-/// No person is there when a schedule starts a plan, so its questions take their defaults.
+/// Converts the input of a plan. No user is there when a schedule starts a plan, so its questions
+/// take their defaults.
 fn plan(
     input: PlanInput,
     environment: &str,
@@ -205,7 +207,7 @@ fn deploy(
     Ok(ScheduledInput::Deploy(Box::new(command)))
 }
 
-/// The values of `{p: {value, type?}}`.
+/// Returns the values of `{p: {value, type?}}`.
 fn check_parameters(parameters: &Object, types: &[&str]) -> Result<Object, ApiError> {
     let mut values = Object::new();
     for (name, value) in parameters {
@@ -231,7 +233,7 @@ fn check_parameters(parameters: &Object, types: &[&str]) -> Result<Object, ApiEr
     Ok(values)
 }
 
-/// Reads an object that stands at `place`.
+/// Reads an object whose path in the body is `place`.
 pub(super) fn from_object<T: DeserializeOwned>(place: &str, object: Object) -> Result<T, ApiError> {
     read(place, Value::Object(object))
 }

@@ -1,4 +1,4 @@
-//! `GET scheduled_jobs/environment_jobs` and `…/:id`.
+//! List of scheduled jobs: `GET scheduled_jobs/environment_jobs` and `…/:id`.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -10,19 +10,19 @@ use crate::paging::{Page, Pagination};
 use crate::parameters::Parameters;
 use crate::{ApiError, ErrorBody, Object, Timestamp};
 
-/// By what scheduled jobs are ordered.
+/// Sort key of scheduled jobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScheduledJobsOrder {
-    /// By the next start; those without come last.
+    /// By next start; jobs without one come last.
     #[default]
     NextRunTime,
-    /// By the environment's name.
+    /// By name of the environment.
     Environment,
     /// By the login of the owner.
     Owner,
     /// By the name of the task or plan.
     Name,
-    /// By the type.
+    /// By type of the scheduled job.
     Type,
 }
 
@@ -36,120 +36,121 @@ const ORDERS: &[(&str, ScheduledJobsOrder)] = &[
 
 const TYPES: &[(&str, &str)] = &[("task", "task"), ("deploy", "deploy"), ("plan", "plan")];
 
-/// The query.
+/// Query of `GET scheduled_jobs/environment_jobs`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScheduledJobsQuery {
-    /// `limit` and `offset`.
+    /// Part of the list to return, from `limit` and `offset`.
     pub page: Page,
-    /// By what.
+    /// Sort key of the list.
     pub order_by: ScheduledJobsOrder,
-    /// In which direction.
+    /// Direction of the sort; ascending by default.
     pub order: Order,
-    /// Only these.
+    /// Only scheduled jobs of this type; `None`: of all types.
     pub kind: Option<&'static str>,
 }
 
-/// The list.
+/// A page of the list of scheduled jobs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ScheduledJobList {
-    /// Those of this page.
+    /// Scheduled jobs of this page.
     pub items: Vec<ScheduledJob>,
-    /// Which page.
+    /// Page that was returned, with the size of the whole list.
     pub pagination: Pagination,
 }
 
-/// One scheduled job.
+/// A scheduled job with its next and last run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ScheduledJob {
-    /// Its absolute URL.
+    /// Absolute URL of the scheduled job.
     pub id: String,
     /// Its number, as text.
     pub name: String,
-    /// False: deleted.
+    /// False if the scheduled job was deleted.
     pub enabled: bool,
-    /// May be empty.
+    /// Name of the environment; empty if each node runs in its own.
     pub environment: String,
-    /// With whose rights it runs.
+    /// User with whose permissions the job runs.
     pub owner: Owner,
-    /// Free text.
+    /// Free text shown in lists and logs; may be empty.
     pub description: String,
-    /// What it runs.
+    /// Type of the job that is started.
     #[serde(rename = "type")]
     pub kind: ScheduledType,
-    /// On what; `parameters` without the secret ones, whose names are in `sensitive_parameters`.
+    /// Input of the job; `parameters` omits the secret ones, whose names are in
+    /// `sensitive_parameters`.
     #[schema(value_type = Object)]
     pub input: Object,
-    /// As submitted.
+    /// Keys and values that the request carried in `userdata`.
     #[schema(value_type = Object)]
     pub userdata: Object,
-    /// When.
+    /// Times at which the job starts.
     pub schedule: Schedule,
-    /// Null: there is no further start.
+    /// Next start; null if there is none.
     pub next_run: Option<NextRun>,
-    /// Null: it never ran.
+    /// Last start; null if the job never ran.
     pub last_run: Option<LastRun>,
-    /// How often it ran.
+    /// Number of starts so far.
     #[serde(default)]
     pub runs: u64,
-    /// The slot that waits for the run before it.
+    /// Start that waits for the end of the previous run; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queued: Option<NextRun>,
-    /// The last slot that was left out.
+    /// Most recent starts that were skipped; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_skip: Option<LastSkip>,
-    /// The next starts; only for a single one.
+    /// Next starts; only in the reply about a single scheduled job.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub upcoming: Vec<Timestamp>,
 }
 
-/// A start to come.
+/// A future start of a scheduled job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct NextRun {
-    /// When.
+    /// Time of the start.
     pub time: Timestamp,
 }
 
-/// The last start.
+/// Last start of a scheduled job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct LastRun {
-    /// When.
+    /// Time of the start.
     pub time: Timestamp,
-    /// What came of it.
+    /// Job that was started, or the error.
     pub job: LastRunJob,
 }
 
-/// The job of the last start, or why there is none.
+/// Job of the last start, or the reason for which there is none.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct LastRunJob {
-    /// The job's absolute URL.
+    /// Absolute URL of the job; absent if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The job's number; a number here, as in Puppet Enterprise. Null: there is no job.
+    /// Number of the job, as a JSON number like in Puppet Enterprise; null if there is no job.
     #[serde(default)]
     pub name: Option<i64>,
-    /// Why there is no job.
+    /// Reason for which there is no job; absent if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub submission_error: Option<Submission>,
 }
 
-/// Why there is no job: as the error that the command would have been answered with.
+/// Reason for which no job was started: the error with which the command would have been answered.
 pub type Submission = ErrorBody;
 
-/// Slots that were left out.
+/// Starts that were skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct LastSkip {
-    /// The first.
+    /// Time of the first skipped start.
     pub time: Timestamp,
-    /// The last.
+    /// Time of the last skipped start.
     pub until: Timestamp,
-    /// `overlap`, `missed`, `blackout`, `over` or `broken`.
+    /// Reason: `overlap`, `missed`, `blackout`, `over` or `broken`.
     pub reason: String,
-    /// For people.
+    /// Sentence that describes the reason.
     pub msg: String,
 }
 
 impl ScheduledJobsOrder {
-    /// As on the wire.
+    /// Name of this sort key in the API.
     pub fn as_str(self) -> &'static str {
         // Every variant is in the table.
         let listed = ORDERS.iter().find(|(_, order)| *order == self);
@@ -158,7 +159,7 @@ impl ScheduledJobsOrder {
 }
 
 impl ScheduledJobsQuery {
-    /// From query parameters.
+    /// Reads the query parameters.
     ///
     /// # Errors
     /// A validation error that names the parameter.

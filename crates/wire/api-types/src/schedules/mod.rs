@@ -1,4 +1,4 @@
-//! Scheduled jobs: `scheduled_jobs/environment_jobs`, and the deprecated commands that make them.
+//! Scheduled jobs: `scheduled_jobs/environment_jobs`, and the deprecated commands that create them.
 
 mod command;
 mod input;
@@ -18,90 +18,91 @@ pub use list::{
 };
 pub use schedule::{BlackoutWindow, CalendarDays, Interval, Schedule};
 
-/// What a scheduled job runs.
+/// Type of job that a schedule starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ScheduledType {
-    /// A task.
+    /// A task on nodes.
     Task,
-    /// Puppet.
+    /// A Puppet run on nodes.
     Deploy,
-    /// A plan.
+    /// A plan of an environment.
     Plan,
 }
 
-/// `POST scheduled_jobs/environment_jobs`.
+/// Body of `POST scheduled_jobs/environment_jobs`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateScheduledJob {
-    /// What it runs.
+    /// Type of job to start.
     #[serde(rename = "type")]
     pub kind: ScheduledType,
-    /// On what; its keys depend on the type.
+    /// Input of the job; its keys depend on the type.
     #[schema(value_type = Object)]
     pub input: Object,
-    /// Empty: each node in its own; for `deploy` only.
+    /// Name of the environment; empty: each node runs in its own, which only `deploy` permits.
     pub environment: String,
-    /// When.
+    /// Times at which the job starts.
     #[serde(deserialize_with = "strict::keyed")]
     pub schedule: Schedule,
-    /// Free text.
+    /// Free text shown in lists and logs; may be empty.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Option<String>)]
     pub description: String,
-    /// Free keys and values, given back with each job.
+    /// Arbitrary keys and values, returned unchanged with each job.
     #[serde(default, deserialize_with = "strict::null_is_default")]
     #[schema(value_type = Object)]
     pub userdata: Object,
 }
 
-/// `PUT scheduled_jobs/environment_jobs/:id`: each given key replaces the old value whole.
+/// Body of `PUT scheduled_jobs/environment_jobs/:id`: each given key replaces the old value as a
+/// whole.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UpdateScheduledJob {
-    /// On what.
+    /// Input of the job; absent: unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub input: Option<Object>,
-    /// Where from.
+    /// Name of the environment; absent: unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub environment: Option<String>,
-    /// When.
+    /// Times at which the job starts; absent: unchanged.
     #[serde(
         skip_serializing_if = "Option::is_none",
         deserialize_with = "optional_schedule"
     )]
     pub schedule: Option<Schedule>,
-    /// Free text.
+    /// Free text shown in lists and logs; absent: unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Free keys and values.
+    /// Arbitrary keys and values; absent: unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub userdata: Option<Object>,
-    /// False deletes it, for ever.
+    /// False deletes the scheduled job permanently; absent: unchanged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
 }
 
-/// The reply of whatever makes or changes a scheduled job.
+/// Reply to requests that create or change a scheduled job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ScheduledJobReply {
-    /// The scheduled job.
+    /// URL and number of the scheduled job.
     pub scheduled_job: ScheduledJobRef,
 }
 
-/// A scheduled job's address and number.
+/// URL and number of a scheduled job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ScheduledJobRef {
-    /// Its absolute URL.
+    /// Absolute URL of the scheduled job.
     pub id: String,
     /// Its number, as text.
     pub name: String,
 }
 
 impl CreateScheduledJob {
-    /// What the types alone do not say.
+    /// Checks the limits that the types do not express.
     ///
     /// # Errors
     /// A validation error that names the key.
@@ -111,7 +112,7 @@ impl CreateScheduledJob {
 }
 
 impl UpdateScheduledJob {
-    /// What the types alone do not say.
+    /// Checks the limits that the types do not express.
     ///
     /// # Errors
     /// A validation error that names the key.

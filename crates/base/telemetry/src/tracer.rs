@@ -115,7 +115,7 @@ impl Begun {
 // === impl Span ===
 
 impl Span {
-    /// Adds one attribute.
+    /// Adds one attribute to the span.
     #[must_use]
     pub fn with(mut self, key: &'static str, value: impl Into<Value>) -> Self {
         self.attributes.push((key, value.into()));

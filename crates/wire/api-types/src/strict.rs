@@ -14,7 +14,7 @@ use crate::{ApiError, kinds};
 
 /// Body of a request that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BodyError {
+pub enum RequestBodyError {
     /// The request has no body.
     Empty,
     /// The body is not JSON, or does not have the shape that the route needs.
@@ -34,21 +34,21 @@ pub fn decode<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
 ///
 /// # Errors
 /// As [`decode`].
-pub fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, BodyError> {
+pub fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, RequestBodyError> {
     if body.iter().all(u8::is_ascii_whitespace) {
-        return Err(BodyError::Empty);
+        return Err(RequestBodyError::Empty);
     }
-    json::object_from_slice(body).map_err(BodyError::Unreadable)
+    json::object_from_slice(body).map_err(RequestBodyError::Unreadable)
 }
 
-impl From<&BodyError> for ApiError {
-    fn from(error: &BodyError) -> Self {
+impl From<&RequestBodyError> for ApiError {
+    fn from(error: &RequestBodyError) -> Self {
         match error {
-            BodyError::Empty => {
+            RequestBodyError::Empty => {
                 let msg = "the request has no body; a JSON object is expected";
                 Self::new(kinds::VALIDATION, msg)
             }
-            BodyError::Unreadable(error) => refusal(error),
+            RequestBodyError::Unreadable(error) => refusal(error),
         }
     }
 }

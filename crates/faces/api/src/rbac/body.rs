@@ -1,6 +1,6 @@
 //! Bodies and ids of these routes: read strictly, refused by the names of RBAC.
 
-use api_types::strict::{self, BodyError};
+use api_types::strict::{self, RequestBodyError};
 use api_types::{ApiError, kinds};
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderName, header};
@@ -24,15 +24,15 @@ impl<T: DeserializeOwned> FromRequest<Shared> for Form<T> {
 }
 
 /// The error of a body in the form that RBAC gives it.
-fn refusal(error: &BodyError) -> ApiError {
+fn refusal(error: &RequestBodyError) -> ApiError {
     let general = ApiError::from(error);
     let kind = match general.body.details.contains_key("path") {
         true => kinds::RBAC_SCHEMA,
         false => kinds::RBAC_MALFORMED,
     };
     let (schema, submitted) = match error {
-        BodyError::Unreadable(error) => error.needed_and_found().unzip(),
-        BodyError::Empty => (None, None),
+        RequestBodyError::Unreadable(error) => error.needed_and_found().unzip(),
+        RequestBodyError::Empty => (None, None),
     };
     let msg = general.body.msg;
     let mut refused = ApiError::new(kind, msg.clone());

@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result};
 use classifier::Classifier;
 use environments::{Blobs, Code};
 use evaluator::defaults::SHARED_BYTES_MAX;
-use evaluator::{Parsed, SharedBytes};
+use evaluator::{ParseCache, SharedBytes};
 use fabric::Fabric;
 use inventory::Inventory;
 use jobs::{Fleet, Jobs};
@@ -54,7 +54,7 @@ pub(crate) async fn start(config: &Config, reach: Reach<'_>) -> Result<Plans> {
             fleet: Fleet::new(reach.inventory.clone(), reach.classifier.clone()),
             fabric: reach.fabric.clone(),
         }),
-        parsed: Parsed::new(),
+        parsed: ParseCache::new(),
         shared_bytes: Arc::new(SharedBytes::new(SHARED_BYTES_MAX)),
         data: Arc::default(),
         hiera_config: Some(config.code.hiera_config()),

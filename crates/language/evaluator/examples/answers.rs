@@ -5,7 +5,9 @@
 
 use std::io::Read;
 
-use evaluator::{CodeMap, CodeSource, Evaluator, Host, Level, Limits, Parsed, Place};
+use evaluator::{
+    CodeMap, CodeSource, EvaluationLimits, Evaluator, Host, LogLevel, ParseCache, SourceLocation,
+};
 use pcore::Type;
 use serde_json::{Value as Json, json};
 
@@ -17,7 +19,7 @@ impl Host for Nothing {
         &self.0
     }
 
-    fn log(&self, _: Level, _: &str, _: &Place) {}
+    fn log(&self, _: LogLevel, _: &str, _: &SourceLocation) {}
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -37,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 fn answer(program: &str) -> Json {
     let host = Nothing(CodeMap::new());
-    let mut evaluator = Evaluator::new(&host, Limits::default(), Parsed::new());
+    let mut evaluator = Evaluator::new(&host, EvaluationLimits::default(), ParseCache::new());
     match evaluator.evaluate(program, Some("/case.pp")) {
         Ok(value) => json!({
             "value": value.to_program_string(),

@@ -5,7 +5,9 @@
 
 use std::time::Instant;
 
-use evaluator::{CodeMap, CodeSource, Evaluator, Host, Level, Limits, Parsed, Place};
+use evaluator::{
+    CodeMap, CodeSource, EvaluationLimits, Evaluator, Host, LogLevel, ParseCache, SourceLocation,
+};
 
 const INTEGERS: u32 = 1_000_000;
 const INTEGERS_SMALLEST: u32 = 1_000;
@@ -23,7 +25,7 @@ impl Host for Nothing {
         &self.0
     }
 
-    fn log(&self, _: Level, _: &str, _: &Place) {}
+    fn log(&self, _: LogLevel, _: &str, _: &SourceLocation) {}
 }
 
 fn main() {
@@ -36,7 +38,7 @@ fn main() {
     let program = format!("Integer[1, {integers}]{PROGRAM}");
     for _ in 0..5 {
         let host = Nothing(CodeMap::new());
-        let mut evaluator = Evaluator::new(&host, Limits::default(), Parsed::new());
+        let mut evaluator = Evaluator::new(&host, EvaluationLimits::default(), ParseCache::new());
         let start = Instant::now();
         let result = evaluator.evaluate(&program, None);
         let elapsed = start.elapsed();

@@ -7,9 +7,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::code::{Code, Unit};
+use crate::code::{CodeBody, Unit};
 use crate::frame::Frame;
-use crate::matches::Match;
+use crate::matches::RegexMatch;
 
 /// A block of a call, with the variables around it.
 #[derive(Debug, Clone)]
@@ -17,13 +17,13 @@ pub struct Block {
     pub(crate) unit: Arc<Unit>,
     pub(crate) code: u32,
     pub(crate) frame: Option<Rc<Frame>>,
-    pub(crate) matches: Option<Rc<Match>>,
+    pub(crate) matches: Option<Rc<RegexMatch>>,
     /// A frame of a call that is over: iterations use it again.
     pub(crate) spare: RefCell<Option<Rc<Frame>>>,
 }
 
 impl Block {
-    pub(crate) fn code(&self) -> &Code {
+    pub(crate) fn code(&self) -> &CodeBody {
         self.unit.code(self.code)
     }
 

@@ -1,4 +1,4 @@
-//! Limits of an evaluation. Main types: [`Limits`], [`SharedBytes`] and [`Budget`], which counts.
+//! Limits of an evaluation. Main types: [`EvaluationLimits`], [`SharedBytes`] and [`Budget`], which counts.
 //!
 //! Steps count up. Bytes are those that a program holds: they are charged before a value is made, and given back when
 //! it is known that nothing holds it any more ([`crate::live`]). Both are counted the same on every run, so a program
@@ -16,7 +16,7 @@ use crate::defaults;
 
 /// The limits of an evaluation.
 #[derive(Debug, Clone)]
-pub struct Limits {
+pub struct EvaluationLimits {
     pub steps_max: u64,
     pub bytes_max: u64,
     pub value_bytes_max: u64,
@@ -27,7 +27,7 @@ pub struct Limits {
     pub shared: Option<Arc<SharedBytes>>,
 }
 
-impl Default for Limits {
+impl Default for EvaluationLimits {
     fn default() -> Self {
         Self {
             steps_max: defaults::STEPS_MAX,
@@ -40,7 +40,7 @@ impl Default for Limits {
     }
 }
 
-impl Limits {
+impl EvaluationLimits {
     /// For evaluations on a stack of this size: a quarter is kept for what the host does below.
     #[must_use]
     pub fn for_stack(stack_bytes: usize) -> Self {
@@ -66,7 +66,7 @@ pub struct SharedBytes {
 /// Part of [`SharedBytes`] that one evaluation holds; it is returned with the evaluation's last
 /// branch.
 #[derive(Debug)]
-struct Share {
+struct BudgetShare {
     of: Arc<SharedBytes>,
     taken: Cell<u64>,
     /// Taken, and not used yet.
@@ -78,8 +78,8 @@ struct Share {
 pub(crate) struct Budget {
     steps_left: Rc<Cell<u64>>,
     bytes_left: Rc<Cell<u64>>,
-    share: Option<Rc<Share>>,
-    limits: Rc<Limits>,
+    share: Option<Rc<BudgetShare>>,
+    limits: Rc<EvaluationLimits>,
 }
 
 /// Which limit was reached.
@@ -94,19 +94,19 @@ pub(crate) enum Exhausted {
 }
 
 impl Budget {
-    pub(crate) fn new(limits: Limits) -> Self {
+    pub(crate) fn new(limits: EvaluationLimits) -> Self {
         Self {
             steps_left: Rc::new(Cell::new(limits.steps_max)),
             bytes_left: Rc::new(Cell::new(limits.bytes_max)),
             share: limits
                 .shared
                 .clone()
-                .map(|shared| Rc::new(Share::new(shared))),
+                .map(|shared| Rc::new(BudgetShare::new(shared))),
             limits: Rc::new(limits),
         }
     }
 
-    pub(crate) fn limits(&self) -> &Limits {
+    pub(crate) fn limits(&self) -> &EvaluationLimits {
         &self.limits
     }
 
@@ -236,7 +236,7 @@ impl SharedBytes {
 
 // === impl Share ===
 
-impl Share {
+impl BudgetShare {
     fn new(of: Arc<SharedBytes>) -> Self {
         Self {
             of,
@@ -272,7 +272,7 @@ impl Share {
     }
 }
 
-impl Drop for Share {
+impl Drop for BudgetShare {
     fn drop(&mut self) {
         self.of.left.fetch_add(self.taken.get(), Ordering::Relaxed);
     }
@@ -323,9 +323,9 @@ mod tests {
     const KIB: u64 = 1 << 10;
 
     fn budget(shared: &Arc<SharedBytes>) -> Budget {
-        Budget::new(Limits {
+        Budget::new(EvaluationLimits {
             shared: Some(Arc::clone(shared)),
-            ..Limits::default()
+            ..EvaluationLimits::default()
         })
     }
 

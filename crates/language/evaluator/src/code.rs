@@ -10,7 +10,7 @@ use std::sync::Arc;
 use pcore::{Type, Value};
 use syntax::ast::{Ast, BinaryOp, ExprId};
 
-use crate::error::Place;
+use crate::error::SourceLocation;
 
 /// The index of a node in its unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(crate) struct Unit {
     pub(crate) ast: Arc<Ast>,
     pub(crate) nodes: Vec<Node>,
     /// Bodies of lambdas, functions, plans, and of templates.
-    pub(crate) codes: Vec<Code>,
+    pub(crate) codes: Vec<CodeBody>,
     pub(crate) definitions: Vec<Definition>,
     /// What the file says outside of definitions, as code; a template's has its parameters.
     pub(crate) main: u32,
@@ -32,13 +32,13 @@ pub(crate) struct Unit {
 #[derive(Debug, Clone)]
 pub(crate) struct Definition {
     pub(crate) name: Arc<str>,
-    pub(crate) what: Defined,
+    pub(crate) what: DefinitionCode,
     /// Which of the tree's definitions it is.
     pub(crate) index: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Defined {
+pub(crate) enum DefinitionCode {
     Function {
         code: u32,
     },
@@ -55,12 +55,12 @@ pub(crate) enum Defined {
 /// An expression and the offset that its errors are told for.
 #[derive(Debug)]
 pub(crate) struct Node {
-    pub(crate) kind: Kind,
+    pub(crate) kind: NodeKind,
     pub(crate) at: u32,
 }
 
 #[derive(Debug)]
-pub(crate) enum Kind {
+pub(crate) enum NodeKind {
     Const(Value),
     /// Nothing was written: the value is undef.
     Nop,
@@ -74,11 +74,11 @@ pub(crate) enum Kind {
     },
     List(Box<[NodeId]>),
     Hash(Box<[(NodeId, NodeId)]>),
-    Variable(Box<Variable>),
+    Variable(Box<VariableNode>),
     /// `$0`, `$1`.
     Group(u64),
     Assign {
-        target: Box<Target>,
+        target: Box<AssignmentTarget>,
         value: NodeId,
     },
     Arithmetic {
@@ -125,20 +125,20 @@ pub(crate) enum Kind {
         then: NodeId,
         otherwise: NodeId,
     },
-    Case(Box<Case>),
-    Selector(Box<Case>),
+    Case(Box<CaseNode>),
+    Selector(Box<CaseNode>),
     Block(Box<[NodeId]>),
-    Call(Box<Call>),
+    Call(Box<CallNode>),
     /// `Type(..)` and `Type[..](..)`: `new`.
-    Construct(Box<Construct>),
-    Method(Box<Method>),
+    Construct(Box<ConstructNode>),
+    Method(Box<MethodNode>),
     /// The name of a type, in capitals.
     TypeName(Arc<str>),
     /// The body of a template; its value is the text.
     Epp(NodeId),
     RenderText(Value),
     Render(NodeId),
-    Apply(Box<Apply>),
+    Apply(Box<ApplyNode>),
     /// What only a catalog can carry out.
     Catalog {
         what: &'static str,
@@ -152,24 +152,24 @@ pub(crate) enum Kind {
 
 /// A variable that is read.
 #[derive(Debug)]
-pub(crate) struct Variable {
+pub(crate) struct VariableNode {
     pub(crate) name: Arc<str>,
     /// Where it may be, the nearest first. A slot that is not set yet is passed over.
-    pub(crate) slots: Box<[Slot]>,
+    pub(crate) slots: Box<[VariableSlot]>,
     /// In a parameter's default: the parameter, and whether the one that is read comes before it.
-    pub(crate) default_of: Option<DefaultOf>,
+    pub(crate) default_of: Option<ParameterDefault>,
 }
 
 /// A place in a frame: how many frames up, and which of its variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Slot {
+pub(crate) struct VariableSlot {
     pub(crate) up: u16,
     pub(crate) index: u16,
 }
 
 /// A default that reads another parameter of the same list.
 #[derive(Debug)]
-pub(crate) struct DefaultOf {
+pub(crate) struct ParameterDefault {
     pub(crate) callee: Arc<str>,
     pub(crate) parameter: Arc<str>,
     pub(crate) is_earlier: bool,
@@ -177,13 +177,13 @@ pub(crate) struct DefaultOf {
 
 /// What a value is assigned to.
 #[derive(Debug)]
-pub(crate) enum Target {
+pub(crate) enum AssignmentTarget {
     Variable {
         name: Arc<str>,
-        place: Where,
+        place: AssignmentSlot,
         at: u32,
     },
-    List(Vec<Target>),
+    List(Vec<AssignmentTarget>),
     /// A literal number, or something that is not a variable: an error when it is assigned to.
     Number(Arc<str>, u32),
     Illegal {
@@ -194,7 +194,7 @@ pub(crate) enum Target {
 
 /// Where a variable that is assigned lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Where {
+pub(crate) enum AssignmentSlot {
     Slot(u16),
     Global,
     /// In a default of a parameter: nothing may be assigned there.
@@ -202,55 +202,55 @@ pub(crate) enum Where {
 }
 
 #[derive(Debug)]
-pub(crate) struct Case {
+pub(crate) struct CaseNode {
     pub(crate) test: NodeId,
-    pub(crate) options: Box<[Choice]>,
+    pub(crate) options: Box<[CaseOption]>,
     /// The value of `default`.
     pub(crate) otherwise: Option<NodeId>,
 }
 
 /// Values, splats among them, and what is chosen by them.
 #[derive(Debug)]
-pub(crate) struct Choice {
+pub(crate) struct CaseOption {
     pub(crate) values: Box<[NodeId]>,
     pub(crate) then: NodeId,
 }
 
 #[derive(Debug)]
-pub(crate) struct Call {
+pub(crate) struct CallNode {
     pub(crate) name: Arc<str>,
     pub(crate) arguments: Box<[NodeId]>,
     pub(crate) block: Option<u32>,
     /// The core function of that name, if there is one: nothing can stand in front of it.
-    pub(crate) native: Option<&'static crate::function::Native>,
+    pub(crate) native: Option<&'static crate::function::NativeFunction>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Construct {
+pub(crate) struct ConstructNode {
     pub(crate) ty: NodeId,
     pub(crate) arguments: Box<[NodeId]>,
     pub(crate) block: Option<u32>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Method {
+pub(crate) struct MethodNode {
     pub(crate) receiver: NodeId,
-    pub(crate) call: Call,
+    pub(crate) call: CallNode,
 }
 
 /// An `apply` block of a plan: its arguments, and the manifest for the compiler.
 #[derive(Debug)]
-pub(crate) struct Apply {
+pub(crate) struct ApplyNode {
     pub(crate) arguments: Box<[NodeId]>,
     pub(crate) expression: ExprId,
 }
 
 /// Parameters and a body.
 #[derive(Debug)]
-pub(crate) struct Code {
+pub(crate) struct CodeBody {
     /// `lambda` for one, else the name of the function or plan.
     pub(crate) name: Arc<str>,
-    pub(crate) parameters: Vec<Parameter>,
+    pub(crate) parameters: Vec<CodeParameter>,
     pub(crate) body: NodeId,
     pub(crate) returns: Option<NodeId>,
     /// The names of its variables, parameters first: what slots are for.
@@ -262,7 +262,7 @@ pub(crate) struct Code {
 }
 
 #[derive(Debug)]
-pub(crate) struct Parameter {
+pub(crate) struct CodeParameter {
     pub(crate) name: Arc<str>,
     pub(crate) slot: u16,
     pub(crate) ty: Option<NodeId>,
@@ -300,14 +300,14 @@ impl Unit {
         &self.nodes[id.0 as usize]
     }
 
-    pub(crate) fn code(&self, index: u32) -> &Code {
+    pub(crate) fn code(&self, index: u32) -> &CodeBody {
         &self.codes[index as usize]
     }
 
-    pub(crate) fn place(&self, at: u32) -> Place {
+    pub(crate) fn place(&self, at: u32) -> SourceLocation {
         let source = self.ast.source();
         let position = source.position(at);
-        Place {
+        SourceLocation {
             file: source.name().cloned(),
             line: position.line,
             column: position.column,
@@ -315,7 +315,7 @@ impl Unit {
     }
 }
 
-impl Code {
+impl CodeBody {
     pub(crate) fn parameter_names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.parameters.iter().map(|parameter| &parameter.name)
     }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::host::{CodeError, CodeFile, CodeSource, Module, Owner};
+use crate::host::{CodeModule, CodeOwner, CodeReadError, CodeSource, SourceFile};
 
 /// Files by their paths below an environment: `functions/x.pp`, `modules/m/types/y.pp`.
 #[derive(Debug, Default, Clone)]
@@ -39,11 +39,11 @@ impl CodeMap {
 }
 
 impl CodeSource for CodeMap {
-    fn module(&self, name: &str) -> Option<Module> {
+    fn module(&self, name: &str) -> Option<CodeModule> {
         let folder = format!("modules/{name}");
         let prefix = format!("{folder}/");
         let (first, _) = self.files.range(Arc::from(prefix.as_str())..).next()?;
-        first.starts_with(&prefix).then(|| Module {
+        first.starts_with(&prefix).then(|| CodeModule {
             name: name.into(),
             path: folder.into(),
             dependencies: self.dependencies.get(name).cloned(),
@@ -61,15 +61,15 @@ impl CodeSource for CodeMap {
         names
     }
 
-    fn read(&self, owner: Owner<'_>, path: &str) -> Result<Option<CodeFile>, CodeError> {
+    fn read(&self, owner: CodeOwner<'_>, path: &str) -> Result<Option<SourceFile>, CodeReadError> {
         let path = match owner {
-            Owner::Environment => path.to_owned(),
-            Owner::Module(name) => format!("modules/{name}/{path}"),
+            CodeOwner::Environment => path.to_owned(),
+            CodeOwner::Module(name) => format!("modules/{name}/{path}"),
         };
         Ok(self
             .files
             .get_key_value(path.as_str())
-            .map(|(path, bytes)| CodeFile {
+            .map(|(path, bytes)| SourceFile {
                 path: Arc::clone(path),
                 bytes: Arc::clone(bytes),
             }))

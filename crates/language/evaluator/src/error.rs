@@ -41,18 +41,18 @@ impl fmt::Debug for Interrupt {
 #[derive(Debug, Clone)]
 pub struct Jump {
     pub value: Value,
-    pub place: Place,
+    pub place: SourceLocation,
 }
 
 /// Where something stands in a source text. Lines and columns count from 1; 0 is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Place {
+pub struct SourceLocation {
     pub file: Option<Arc<str>>,
     pub line: u32,
     pub column: u32,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceLocation {
     /// Puppet's form, `(file: a.pp, line: 1, column: 2)`, without what is unknown.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
@@ -81,7 +81,7 @@ pub struct EvalError {
     /// The text, without the place.
     pub message: String,
     /// Where it was met; `None` as long as no expression has taken it for its own.
-    pub place: Option<Place>,
+    pub place: Option<SourceLocation>,
     /// What may help: similar names, what to write instead.
     pub hints: Vec<String>,
     /// What a host attached: the `Error` value of a failed plan function, for instance.
@@ -107,7 +107,7 @@ impl EvalError {
     }
 
     /// An error with its own code that is found at a place.
-    pub fn at(code: &'static str, message: impl fmt::Display, place: Place) -> Self {
+    pub fn at(code: &'static str, message: impl fmt::Display, place: SourceLocation) -> Self {
         Self {
             code,
             message: format!("Evaluation Error: {message}"),
@@ -118,7 +118,11 @@ impl EvalError {
     }
 
     /// An error that already has the text it is shown with.
-    pub fn preformatted(code: &'static str, message: impl Into<String>, place: Place) -> Self {
+    pub fn preformatted(
+        code: &'static str,
+        message: impl Into<String>,
+        place: SourceLocation,
+    ) -> Self {
         Self {
             code,
             message: message.into(),
@@ -181,10 +185,10 @@ impl Unwind {
 }
 
 /// Puppet knows only the line of such a call.
-fn illegal_jump(name: &str, place: Place) -> EvalError {
+fn illegal_jump(name: &str, place: SourceLocation) -> EvalError {
     EvalError::preformatted(
         "ILLEGAL_JUMP",
         format!("{name}() from context where this is illegal"),
-        Place { column: 0, ..place },
+        SourceLocation { column: 0, ..place },
     )
 }

@@ -16,7 +16,7 @@ use crate::code::Unit;
 /// The variables of one call of a function, a block, a plan.
 #[derive(Debug)]
 pub(crate) struct Frame {
-    layout: Layout,
+    layout: FrameLayout,
     slots: RefCell<Vec<Option<Value>>>,
     /// The frame of the code that the block stands in.
     parent: Option<Rc<Frame>>,
@@ -24,14 +24,14 @@ pub(crate) struct Frame {
 
 /// Which variable is in which slot.
 #[derive(Debug)]
-enum Layout {
+enum FrameLayout {
     /// As the code says.
     Code { unit: Arc<Unit>, code: u32 },
     /// As they came: a frame that a host fills.
     Free(RefCell<Vec<Arc<str>>>),
 }
 
-impl Layout {
+impl FrameLayout {
     fn position(&self, name: &str) -> Option<usize> {
         let find = |names: &[Arc<str>]| names.iter().position(|it| **it == *name);
         match self {
@@ -56,7 +56,7 @@ impl Frame {
 
     pub(crate) fn free_inside(parent: Option<&Rc<Self>>) -> Rc<Self> {
         Rc::new(Self {
-            layout: Layout::Free(RefCell::default()),
+            layout: FrameLayout::Free(RefCell::default()),
             slots: RefCell::default(),
             parent: parent.cloned(),
         })
@@ -64,7 +64,7 @@ impl Frame {
 
     /// Sets a variable of a free frame. False if it is set already, or the frame is a code's.
     pub(crate) fn define(&self, name: &str, value: Value) -> bool {
-        let Layout::Free(names) = &self.layout else {
+        let FrameLayout::Free(names) = &self.layout else {
             return false;
         };
         if self.layout.position(name).is_some() {
@@ -78,7 +78,7 @@ impl Frame {
     pub(crate) fn new(unit: &Arc<Unit>, code: u32, parent: Option<&Rc<Self>>) -> Rc<Self> {
         let variables = unit.code(code).variables.len();
         Rc::new(Self {
-            layout: Layout::Code {
+            layout: FrameLayout::Code {
                 unit: Arc::clone(unit),
                 code,
             },

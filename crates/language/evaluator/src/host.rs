@@ -10,10 +10,10 @@ use pcore::{Timestamp, Type, Value};
 use syntax::ast::{Ast, ExprId};
 
 use crate::block::Block;
-use crate::error::{Eval, EvalError, Place};
-use crate::function::{Call, Native};
-use crate::unknown::Unknowns;
-use crate::{Evaluator, Scope};
+use crate::error::{Eval, EvalError, SourceLocation};
+use crate::function::{CallArguments, NativeFunction};
+use crate::unknown::UnknownValues;
+use crate::{Evaluator, VariableScope};
 
 /// The world around an evaluation. Everything but the code has an answer that says that it is not there.
 ///
@@ -24,7 +24,7 @@ pub trait Host {
 
     /// A function that the host has, with its forms. It stands in front of functions in modules, behind
     /// the core functions.
-    fn function(&self, name: &str) -> Option<&'static Native> {
+    fn function(&self, name: &str) -> Option<&'static NativeFunction> {
         let _ = name;
         None
     }
@@ -38,13 +38,18 @@ pub trait Host {
 
     /// A function of the host is about to be called that is no module's function in Puppet; the place is that of the
     /// call.
-    fn calls(&self, name: &str, place: &dyn Fn() -> Place) -> Eval<()> {
+    fn calls(&self, name: &str, place: &dyn Fn() -> SourceLocation) -> Eval<()> {
         let _ = (name, place);
         Ok(())
     }
 
     /// Carries out a form of a function of the host that is [`Run::Host`](crate::function::Run::Host).
-    fn run(&self, name: &'static str, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    fn run(
+        &self,
+        name: &'static str,
+        evaluator: &mut Evaluator<'_>,
+        call: CallArguments<'_>,
+    ) -> Eval {
         let _ = (evaluator, call);
         Err(EvalError::raw(format!("the function '{name}' cannot be carried out here")).into())
     }
@@ -55,7 +60,11 @@ pub trait Host {
     }
 
     /// A function that nobody else knows; `None` if the host does not know it either.
-    fn unknown_function(&self, evaluator: &mut Evaluator<'_>, call: &mut Call<'_>) -> Option<Eval> {
+    fn unknown_function(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        call: &mut CallArguments<'_>,
+    ) -> Option<Eval> {
         let _ = (evaluator, call);
         None
     }
@@ -104,7 +113,7 @@ pub trait Host {
         false
     }
 
-    fn log(&self, level: Level, message: &str, place: &Place);
+    fn log(&self, level: LogLevel, message: &str, place: &SourceLocation);
 
     /// The program has taken this value out of a `Sensitive`. It goes on as an ordinary value, so a host
     /// that writes anything down learns here which texts it must not write.
@@ -125,13 +134,13 @@ pub trait Host {
 
     /// `lookup`, `hiera`, `hiera_array` and `hiera_hash`; the call's name says which. The arguments fit one
     /// of its forms.
-    fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut Call<'_>) -> Eval {
+    fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut CallArguments<'_>) -> Eval {
         let _ = (evaluator, call);
         Err(EvalError::raw("data cannot be looked up here").into())
     }
 
     /// Whoever knows what becomes of values that are not known; `None`: all are.
-    fn unknowns(&self) -> Option<&dyn Unknowns> {
+    fn unknowns(&self) -> Option<&dyn UnknownValues> {
         None
     }
 
@@ -161,8 +170,8 @@ pub struct ApplyBlock<'a> {
     /// The `apply` expression in it.
     pub expression: ExprId,
     /// The variables around it.
-    pub scope: Scope,
-    pub place: Place,
+    pub scope: VariableScope,
+    pub place: SourceLocation,
 }
 
 /// An expression for a compiler of catalogs.
@@ -170,13 +179,13 @@ pub struct ApplyBlock<'a> {
 pub struct CatalogExpression<'a> {
     pub ast: &'a Arc<Ast>,
     pub expression: ExprId,
-    pub scope: Scope,
-    pub place: Place,
+    pub scope: VariableScope,
+    pub place: SourceLocation,
 }
 
 /// The levels of Puppet's log functions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
+pub enum LogLevel {
     Debug,
     Info,
     Notice,
@@ -190,25 +199,25 @@ pub enum Level {
 /// The modules and the environment that code is read from: a directory, a snapshot, a store.
 pub trait CodeSource {
     /// A module of the environment.
-    fn module(&self, name: &str) -> Option<Module>;
+    fn module(&self, name: &str) -> Option<CodeModule>;
 
     /// The names of all modules.
     fn modules(&self) -> Vec<Arc<str>>;
 
     /// A file of a module, or of the environment itself. `path` is relative, with slashes, and has no
     /// `..` in it.
-    fn read(&self, owner: Owner<'_>, path: &str) -> Result<Option<CodeFile>, CodeError>;
+    fn read(&self, owner: CodeOwner<'_>, path: &str) -> Result<Option<SourceFile>, CodeReadError>;
 }
 
 /// Whose file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Owner<'a> {
+pub enum CodeOwner<'a> {
     Environment,
     Module(&'a str),
 }
 
 #[derive(Debug, Clone)]
-pub struct Module {
+pub struct CodeModule {
     pub name: Arc<str>,
     /// Where it is, for `module_directory` and messages.
     pub path: Arc<str>,
@@ -219,7 +228,7 @@ pub struct Module {
 
 /// A file as it was read.
 #[derive(Debug, Clone)]
-pub struct CodeFile {
+pub struct SourceFile {
     /// The path that messages show.
     pub path: Arc<str>,
     pub bytes: Arc<[u8]>,
@@ -228,7 +237,7 @@ pub struct CodeFile {
 /// A file is there and cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("cannot read {path}: {cause}")]
-pub struct CodeError {
+pub struct CodeReadError {
     pub path: String,
     pub cause: String,
 }

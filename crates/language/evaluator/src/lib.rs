@@ -2,7 +2,7 @@
 //!
 //! - [`Evaluator`] evaluates programs, calls functions and blocks, runs plans.
 //! - [`Host`] is the world around it: code, clock, logs, and the functions that have effects.
-//! - [`Limits`] bound it: steps, bytes, calls, stack.
+//! - [`EvaluationLimits`] bound it: steps, bytes, calls, stack.
 //! - [`EvalError`] is what went wrong, [`Unwind`] everything that ends an evaluation early.
 //!
 //! The way of a text: `syntax` makes a tree of it, `lower` gives its names slots ([`code`]), `evaluator`
@@ -40,17 +40,19 @@ mod unknown;
 mod uri;
 
 pub use block::Block;
-pub use budget::{Limits, SharedBytes};
+pub use budget::{EvaluationLimits, SharedBytes};
 pub use code_map::CodeMap;
 pub use error::{
-    BUDGET_EXHAUSTED, Eval, EvalError, Interrupt, Jump, Place, RUNTIME_ERROR, Unwind, raise,
+    BUDGET_EXHAUSTED, Eval, EvalError, Interrupt, Jump, RUNTIME_ERROR, SourceLocation, Unwind,
+    raise,
 };
-pub use evaluator::{Evaluator, Plan, Scope, Seed};
+pub use evaluator::{BranchSeed, Evaluator, LoadedPlan, VariableScope};
 pub use host::{
-    ApplyBlock, CatalogExpression, CodeError, CodeFile, CodeSource, Host, Level, Module, Owner,
+    ApplyBlock, CatalogExpression, CodeModule, CodeOwner, CodeReadError, CodeSource, Host,
+    LogLevel, SourceFile,
 };
 pub use iteration::elements;
 pub use live::BranchBytes;
 pub use mersenne::Random;
-pub use parse::Parsed;
-pub use unknown::Unknowns;
+pub use parse::ParseCache;
+pub use unknown::UnknownValues;

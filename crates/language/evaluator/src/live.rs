@@ -1,4 +1,4 @@
-//! Memory that a program holds at the moment. Main types: [`Region`], a call of a function or block, and [`Sweep`].
+//! Memory that a program holds at the moment. Main types: [`MemoryRegion`], a call of a function or block, and [`MemorySweep`].
 //!
 //! Bytes are charged before a value is made ([`crate::budget`]). When a call ends, its variables are gone; so what was
 //! charged since it began, and is not held by its result, is given back. Iterations that drop what a block gave, and
@@ -22,18 +22,18 @@ use crate::frame::Frame;
 
 /// What was charged in a call, and in the calls inside it.
 #[derive(Debug, Default)]
-pub(crate) struct Region {
+pub(crate) struct MemoryRegion {
     /// Bytes charged, less what was given back.
     charged: Cell<u64>,
     /// Bytes of the values that the host was given.
     pinned: Cell<u64>,
     /// What keeps the variables after the call.
-    kept: Cell<Kept>,
+    kept: Cell<VariablesHeld>,
 }
 
 /// How long variables may be held by something else than the evaluation of their region.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kept {
+enum VariablesHeld {
     #[default]
     No,
     WhileBranchesRun,
@@ -43,8 +43,8 @@ enum Kept {
 /// A branch, which may hold the variables of the place where it was started. It lives as long as the branch, and
 /// those that were started in it, since they hold the same variables.
 #[derive(Debug)]
-pub(crate) struct Keeper {
-    _outer: Option<Rc<Keeper>>,
+pub(crate) struct BranchGuard {
+    _outer: Option<Rc<BranchGuard>>,
 }
 
 /// What a branch has taken of the budget and not given back when it has ended.
@@ -56,14 +56,14 @@ pub struct BranchBytes {
 
 /// A loop, or the statements of a body, in which most of what was charged is free again after each turn.
 #[derive(Debug)]
-pub(crate) struct Sweep {
+pub(crate) struct MemorySweep {
     charged_before: u64,
     pinned_before: u64,
     /// Bytes that were held when it was looked last.
     held: u64,
 }
 
-impl Region {
+impl MemoryRegion {
     pub(crate) fn charge(&self, bytes: u64) {
         self.charged.set(self.charged.get() + bytes);
     }
@@ -80,16 +80,16 @@ impl Region {
 impl Evaluator<'_> {
     /// Begins a region; what was in the one around it comes back, for [`leave_region`](Self::leave_region).
     #[inline]
-    pub(crate) fn enter_region(&self) -> Region {
+    pub(crate) fn enter_region(&self) -> MemoryRegion {
         self.region.take()
     }
 
     /// Ends a region: all but what its result holds is free. The rest belongs to the region around it.
     #[inline]
-    pub(crate) fn leave_region(&self, around: Region, result: Eval) -> Eval {
+    pub(crate) fn leave_region(&self, around: MemoryRegion, result: Eval) -> Eval {
         let result = match result {
             Ok(value) if self.region.charged.get() > 0 => self
-                .settle(0, 0, |most| Held::of(&[&value], most))
+                .settle(0, 0, |most| HeldBytes::of(&[&value], most))
                 .map(|_| value),
             result => result,
         };
@@ -105,8 +105,8 @@ impl Evaluator<'_> {
     }
 
     /// Begins a loop.
-    pub(crate) fn sweep(&self) -> Sweep {
-        Sweep {
+    pub(crate) fn sweep(&self) -> MemorySweep {
+        MemorySweep {
             charged_before: self.region.charged.get(),
             pinned_before: self.region.pinned.get(),
             held: 0,
@@ -118,7 +118,7 @@ impl Evaluator<'_> {
         &self,
         charged_before: u64,
         pinned_before: u64,
-        held: impl FnOnce(u64) -> Option<Held>,
+        held: impl FnOnce(u64) -> Option<HeldBytes>,
     ) -> Eval<u64> {
         let region = &self.region;
         let charged = region.charged.get() - charged_before;
@@ -139,21 +139,21 @@ impl Evaluator<'_> {
     /// Values that the host may keep count as held from now on.
     pub(crate) fn pin(&self, values: &[Value]) {
         let values: Vec<&Value> = values.iter().collect();
-        match Held::of(&values, self.budget.used()) {
+        match HeldBytes::of(&values, self.budget.used()) {
             Some(held) => {
                 let pinned = self.region.pinned.get();
                 self.region.pinned.set(pinned.saturating_add(held.bytes));
             }
-            None => self.region.kept.set(Kept::Always),
+            None => self.region.kept.set(VariablesHeld::Always),
         }
     }
 
     /// For a branch that is started here: it may keep the variables of this region, and of those around it.
-    pub(crate) fn keeper(&self) -> Rc<Keeper> {
-        let keeper = Rc::new(Keeper {
+    pub(crate) fn keeper(&self) -> Rc<BranchGuard> {
+        let keeper = Rc::new(BranchGuard {
             _outer: self.keeper.clone(),
         });
-        let kept = self.region.kept.get().max(Kept::WhileBranchesRun);
+        let kept = self.region.kept.get().max(VariablesHeld::WhileBranchesRun);
         self.region.kept.set(kept);
         self.branches.borrow_mut().push(Rc::downgrade(&keeper));
         keeper
@@ -162,12 +162,12 @@ impl Evaluator<'_> {
     #[inline]
     fn are_variables_kept(&self) -> bool {
         match self.region.kept.get() {
-            Kept::No => false,
-            Kept::Always => true,
-            Kept::WhileBranchesRun => {
+            VariablesHeld::No => false,
+            VariablesHeld::Always => true,
+            VariablesHeld::WhileBranchesRun => {
                 let runs = self.has_branches();
                 if !runs {
-                    self.region.kept.set(Kept::No);
+                    self.region.kept.set(VariablesHeld::No);
                 }
                 runs
             }
@@ -201,13 +201,13 @@ impl Evaluator<'_> {
 }
 
 /// The branches that an evaluation started, as long as they go on.
-pub(crate) type Branches = std::cell::RefCell<Vec<Weak<Keeper>>>;
+pub(crate) type Branches = std::cell::RefCell<Vec<Weak<BranchGuard>>>;
 
-impl Sweep {
+impl MemorySweep {
     /// After a turn of which nothing is held.
     #[inline]
     pub(crate) fn hold_nothing(&self, evaluator: &Evaluator<'_>) -> Eval<()> {
-        let nothing = |_| Some(Held::default());
+        let nothing = |_| Some(HeldBytes::default());
         evaluator
             .settle(self.charged_before, self.pinned_before, nothing)
             .map(drop)
@@ -216,7 +216,7 @@ impl Sweep {
     /// After a turn of which one value is held.
     #[inline]
     pub(crate) fn hold(&mut self, evaluator: &Evaluator<'_>, value: &Value) -> Eval<()> {
-        self.hold_some(evaluator, |most| Held::of(&[value], most))
+        self.hold_some(evaluator, |most| HeldBytes::of(&[value], most))
     }
 
     /// After a statement: its variables are held, and the last match.
@@ -224,7 +224,7 @@ impl Sweep {
     pub(crate) fn hold_variables(&mut self, evaluator: &Evaluator<'_>, frame: &Frame) -> Eval<()> {
         self.hold_some(evaluator, |most| {
             let values = frame.values();
-            let mut held = Held::of(&values.iter().collect::<Vec<_>>(), most)?;
+            let mut held = HeldBytes::of(&values.iter().collect::<Vec<_>>(), most)?;
             held.bytes += evaluator.matches.as_ref().map_or(0, |found| found.bytes());
             Some(held)
         })
@@ -235,7 +235,7 @@ impl Sweep {
     fn hold_some(
         &mut self,
         evaluator: &Evaluator<'_>,
-        held: impl FnOnce(u64) -> Option<Held>,
+        held: impl FnOnce(u64) -> Option<HeldBytes>,
     ) -> Eval<()> {
         let charged = evaluator.region.charged.get() - self.charged_before;
         // What a branch keeps is looked at when the branch has ended.
@@ -248,13 +248,13 @@ impl Sweep {
 
 /// What some values hold.
 #[derive(Debug, Default)]
-struct Held {
+struct HeldBytes {
     bytes: u64,
     /// Values that were looked at.
     visits: usize,
 }
 
-impl Held {
+impl HeldBytes {
     /// No more than `most` bytes; `None` if something in them cannot be looked into. The walk has its own stack:
     /// values may be deep. What is held twice is counted twice, so it ends at `most`.
     fn of(values: &[&Value], most: u64) -> Option<Self> {

@@ -13,36 +13,36 @@ use std::sync::Arc;
 use pcore::Type;
 
 use crate::Evaluator;
-use crate::code::{Defined, Definition, Unit};
+use crate::code::{Definition, DefinitionCode, Unit};
 use crate::error::{Eval, EvalError, RUNTIME_ERROR, raise};
-use crate::host::{CodeFile, CodeSource, Owner};
-use crate::parse::{self, Parsed};
+use crate::host::{CodeOwner, CodeSource, SourceFile};
+use crate::parse::{self, ParseCache};
 
 /// What was loaded for one evaluation.
 #[derive(Debug, Default)]
 pub(crate) struct Loader {
-    parsed: Arc<Parsed>,
-    functions: RefCell<HashMap<Arc<str>, Option<Found>>>,
-    types: RefCell<HashMap<Arc<str>, Option<TypeState>>>,
+    parsed: Arc<ParseCache>,
+    functions: RefCell<HashMap<Arc<str>, Option<LoadedFunction>>>,
+    types: RefCell<HashMap<Arc<str>, Option<AliasState>>>,
     /// Aliases that are being evaluated, inside each other.
     resolving: Cell<u32>,
-    postponed: RefCell<Vec<Postponed>>,
+    postponed: RefCell<Vec<PostponedAlias>>,
     /// Which module a file belongs to, by its path.
     owners: RefCell<HashMap<Arc<str>, Option<Arc<str>>>>,
 }
 
 /// Code that a name stands for.
 #[derive(Debug, Clone)]
-pub(crate) struct Found {
+pub(crate) struct LoadedFunction {
     pub(crate) unit: Arc<Unit>,
     pub(crate) code: u32,
 }
 
 /// A file, and the module that it is of.
-type Owned = (CodeFile, Option<Arc<str>>);
+type OwnedFile = (SourceFile, Option<Arc<str>>);
 
 #[derive(Debug, Clone)]
-enum TypeState {
+enum AliasState {
     /// Defined by a program, which of its definitions, and evaluated when the name is first used.
     Defined(Arc<Unit>, usize),
     /// Its file is being evaluated: the alias is known and stands for nothing yet.
@@ -52,23 +52,23 @@ enum TypeState {
 
 /// An alias that leads to one whose type is not known yet, with what it is to stand for.
 #[derive(Debug)]
-struct Postponed {
+struct PostponedAlias {
     key: Arc<str>,
     alias: Arc<pcore::Alias>,
     body: Type,
     /// What its name stood for before it was evaluated.
-    before: Option<TypeState>,
+    before: Option<AliasState>,
 }
 
 impl Loader {
-    pub(crate) fn new(parsed: Arc<Parsed>) -> Self {
+    pub(crate) fn new(parsed: Arc<ParseCache>) -> Self {
         Self {
             parsed,
             ..Self::default()
         }
     }
 
-    pub(crate) fn parsed(&self) -> &Arc<Parsed> {
+    pub(crate) fn parsed(&self) -> &Arc<ParseCache> {
         &self.parsed
     }
 
@@ -78,8 +78,8 @@ impl Loader {
         check_unique(unit)?;
         for (index, definition) in unit.definitions.iter().enumerate() {
             match definition.what {
-                Defined::Function { code } => {
-                    let found = Found {
+                DefinitionCode::Function { code } => {
+                    let found = LoadedFunction {
                         unit: Arc::clone(unit),
                         code,
                     };
@@ -87,13 +87,13 @@ impl Loader {
                         .borrow_mut()
                         .insert(Arc::clone(&definition.name), Some(found));
                 }
-                Defined::Alias { .. } => {
-                    let state = TypeState::Defined(Arc::clone(unit), index);
+                DefinitionCode::Alias { .. } => {
+                    let state = AliasState::Defined(Arc::clone(unit), index);
                     self.types
                         .borrow_mut()
                         .insert(definition.name.to_lowercase().into(), Some(state));
                 }
-                Defined::Plan { .. } | Defined::Catalog => {}
+                DefinitionCode::Plan { .. } | DefinitionCode::Catalog => {}
             }
         }
         Ok(())
@@ -105,7 +105,7 @@ impl Loader {
         evaluator: &mut Evaluator<'_>,
         caller: &Unit,
         name: &str,
-    ) -> Eval<Option<Found>> {
+    ) -> Eval<Option<LoadedFunction>> {
         let host = evaluator.host;
         if let Some((module, _)) = name.split_once("::")
             && !self.sees(host.code(), caller, module)
@@ -129,8 +129,8 @@ impl Loader {
         &self,
         evaluator: &mut Evaluator<'_>,
         name: &str,
-        file: &CodeFile,
-    ) -> Eval<Found> {
+        file: &SourceFile,
+    ) -> Eval<LoadedFunction> {
         let path = &file.path;
         let unit = self.parsed.file(file, evaluator.stack)?;
         let definition = match unit.definitions.as_slice() {
@@ -146,7 +146,7 @@ impl Loader {
                 ));
             }
         };
-        let Defined::Function { code } = definition.what else {
+        let DefinitionCode::Function { code } = definition.what else {
             return raise(format!(
                 "The code loaded from {path} does not define the function '{name}' - no function found."
             ));
@@ -162,7 +162,7 @@ impl Loader {
                 "The code loaded from {path} contains additional logic - can only contain the function {name}"
             ));
         }
-        Ok(Found { unit, code })
+        Ok(LoadedFunction { unit, code })
     }
 
     /// The type alias of a name.
@@ -181,9 +181,9 @@ impl Loader {
         }
         let known = self.types.borrow().get(lower.as_str()).cloned();
         match known {
-            Some(Some(TypeState::Ready(ty))) => return Ok(Some(ty)),
-            Some(Some(TypeState::Declared(alias))) => return Ok(Some(Type::from(alias))),
-            Some(Some(TypeState::Defined(unit, index))) => {
+            Some(Some(AliasState::Ready(ty))) => return Ok(Some(ty)),
+            Some(Some(AliasState::Declared(alias))) => return Ok(Some(Type::from(alias))),
+            Some(Some(AliasState::Defined(unit, index))) => {
                 return self
                     .define_alias(evaluator, &unit, &unit.definitions[index])
                     .map(Some);
@@ -200,7 +200,7 @@ impl Loader {
         let definition = unit
             .definitions
             .iter()
-            .find(|it| matches!(it.what, Defined::Alias { .. }))
+            .find(|it| matches!(it.what, DefinitionCode::Alias { .. }))
             .filter(|_| unit.definitions.len() == 1);
         let Some(definition) = definition else {
             return raise(format!(
@@ -223,18 +223,18 @@ impl Loader {
         unit: &Arc<Unit>,
         definition: &Definition,
     ) -> Eval<Type> {
-        let Defined::Alias { body: body_id } = definition.what else {
+        let DefinitionCode::Alias { body: body_id } = definition.what else {
             return raise("not an alias");
         };
         let key: Arc<str> = definition.name.to_lowercase().into();
         let alias = pcore::Alias::declare(Arc::clone(&definition.name));
-        let before = self.set_type(&key, Some(TypeState::Declared(Arc::clone(&alias))));
-        let cx = crate::evaluator::Cx { unit, frame: None };
+        let before = self.set_type(&key, Some(AliasState::Declared(Arc::clone(&alias))));
+        let cx = crate::evaluator::EvalContext { unit, frame: None };
         self.resolving.set(self.resolving.get() + 1);
         let body = evaluator.type_of_node(cx, body_id);
         self.resolving.set(self.resolving.get() - 1);
         match body {
-            Ok(body) => self.resolve(Postponed {
+            Ok(body) => self.resolve(PostponedAlias {
                 key,
                 alias,
                 body,
@@ -251,12 +251,12 @@ impl Loader {
     }
 
     /// Says what an alias stands for. One inside another may have to wait until that one is known.
-    fn resolve(&self, postponed: Postponed) -> Eval<Type> {
+    fn resolve(&self, postponed: PostponedAlias) -> Eval<Type> {
         let is_outermost = self.resolving.get() == 0;
         match postponed.alias.resolve(&postponed.body) {
             Ok(()) => {
                 let ty = Type::from(postponed.alias);
-                self.set_type(&postponed.key, Some(TypeState::Ready(ty.clone())));
+                self.set_type(&postponed.key, Some(AliasState::Ready(ty.clone())));
                 if is_outermost {
                     self.resolve_postponed()?;
                 }
@@ -296,7 +296,7 @@ impl Loader {
     }
 
     /// Sets what a type's name stands for; `None`: it was not asked for yet. What it was comes back.
-    fn set_type(&self, key: &Arc<str>, state: Option<TypeState>) -> Option<TypeState> {
+    fn set_type(&self, key: &Arc<str>, state: Option<AliasState>) -> Option<AliasState> {
         let mut types = self.types.borrow_mut();
         match state {
             Some(state) => types.insert(Arc::clone(key), Some(state)),
@@ -311,13 +311,14 @@ impl Loader {
         code: &dyn CodeSource,
         name: &str,
         folder: &str,
-    ) -> Eval<Option<CodeFile>> {
+    ) -> Eval<Option<SourceFile>> {
         let Some(path) = path_of(name) else {
             return Ok(None);
         };
         let found = match path.split_once('/') {
             None => {
-                let in_environment = code.read(Owner::Environment, &format!("{folder}/{path}.pp"));
+                let in_environment =
+                    code.read(CodeOwner::Environment, &format!("{folder}/{path}.pp"));
                 match in_environment {
                     // the module's own name is its `init`
                     Ok(None) if code.module(&path).is_some() => {
@@ -328,7 +329,7 @@ impl Loader {
             }
             Some(("environment", rest)) => code
                 .read(
-                    Owner::Environment,
+                    CodeOwner::Environment,
                     &format!("{folder}/environment/{rest}.pp"),
                 )
                 .map(|file| file.map(|file| (file, None))),
@@ -351,8 +352,8 @@ impl Loader {
         code: &dyn CodeSource,
         module: &str,
         path: &str,
-    ) -> Result<Option<Owned>, crate::host::CodeError> {
-        let file = code.read(Owner::Module(module), path)?;
+    ) -> Result<Option<OwnedFile>, crate::host::CodeReadError> {
+        let file = code.read(CodeOwner::Module(module), path)?;
         Ok(file.map(|file| (file, Some(module.into()))))
     }
 
@@ -389,14 +390,14 @@ fn check_unique(unit: &Unit) -> Eval<()> {
     let mut seen: HashMap<(&'static str, String), &Definition> = HashMap::new();
     for definition in &unit.definitions {
         let kind = match definition.what {
-            Defined::Function { .. } => "function",
-            Defined::Alias { .. } => "type",
-            Defined::Plan { .. } | Defined::Catalog => continue,
+            DefinitionCode::Function { .. } => "function",
+            DefinitionCode::Alias { .. } => "type",
+            DefinitionCode::Plan { .. } | DefinitionCode::Catalog => continue,
         };
         let name = definition.name.to_lowercase();
         let place = |definition: &Definition| {
             let written = &unit.ast.definitions()[definition.index];
-            let is_alias = matches!(definition.what, Defined::Alias { .. });
+            let is_alias = matches!(definition.what, DefinitionCode::Alias { .. });
             let span = if is_alias {
                 written.name_span
             } else {

@@ -1,4 +1,4 @@
-//! What `$0`, `$1` and so on are. Main type: [`Match`].
+//! What `$0`, `$1` and so on are. Main type: [`RegexMatch`].
 
 use std::sync::Arc;
 
@@ -6,11 +6,11 @@ use pcore::Value;
 
 /// The groups of the last match.
 #[derive(Debug)]
-pub(crate) struct Match {
+pub(crate) struct RegexMatch {
     groups: Vec<Option<Arc<str>>>,
 }
 
-impl Match {
+impl RegexMatch {
     pub(crate) fn new(captures: &ruby_regex::Captures<'_>) -> Self {
         Self {
             groups: captures.iter().map(|group| group.map(Arc::from)).collect(),

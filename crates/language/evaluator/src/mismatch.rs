@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use pcore::{CallableType, Hash, Kind, StructElement, Type, Value};
 
-use crate::code::{Code, Signature};
+use crate::code::{CodeBody, Signature};
 
 /// A form of a function, for the text of a mismatch.
-pub(crate) struct Described<'a> {
+pub(crate) struct DescribedCallable<'a> {
     pub(crate) callable: &'a Type,
     pub(crate) names: Vec<Arc<str>>,
 }
@@ -34,7 +34,7 @@ fn types_of(arguments: &[Value]) -> Vec<Type> {
 #[cold]
 pub(crate) fn forms(
     name: &str,
-    forms: &[Described<'_>],
+    forms: &[DescribedCallable<'_>],
     arguments: &[Value],
     block: Option<Type>,
 ) -> String {
@@ -90,7 +90,7 @@ pub(crate) fn returned(subject: &str, ty: &Type, value: &Value) -> String {
 }
 
 /// Arguments by name that do not fit.
-pub(crate) fn named(code: &Code, signature: &Signature, given: &Hash) -> Option<String> {
+pub(crate) fn named(code: &CodeBody, signature: &Signature, given: &Hash) -> Option<String> {
     let parameters: Vec<StructElement> = code
         .parameters
         .iter()

@@ -1,4 +1,4 @@
-//! Texts that become units, and files that stay parsed. Main type: [`Parsed`].
+//! Texts that become units, and files that stay parsed. Main type: [`ParseCache`].
 //!
 //! The rule that must hold: a file that is kept is only used for the very bytes it was made of.
 
@@ -11,44 +11,44 @@ use syntax::ast::Expr;
 use crate::budget::Stack;
 use crate::code::Unit;
 use crate::defaults::PARSED_FILES_MAX;
-use crate::error::{Eval, EvalError, Place, raise};
-use crate::host::CodeFile;
-use crate::lower::{self, Scope};
+use crate::error::{Eval, EvalError, SourceLocation, raise};
+use crate::host::SourceFile;
+use crate::lower::{self, FileScope};
 
 /// Files that are kept parsed, for all evaluations of a process.
 #[derive(Debug, Default)]
-pub struct Parsed {
-    units: Mutex<HashMap<(Arc<str>, Language), Kept>>,
+pub struct ParseCache {
+    units: Mutex<HashMap<(Arc<str>, SourceLanguage), CachedUnit>>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct CachedUnit {
     bytes: Arc<[u8]>,
     unit: Arc<Unit>,
 }
 
 /// What a text is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Language {
+pub(crate) enum SourceLanguage {
     Manifest,
     Template,
 }
 
-impl Parsed {
+impl ParseCache {
     #[must_use]
     pub fn new() -> Arc<Self> {
         Arc::default()
     }
 
     /// A manifest as a unit.
-    pub(crate) fn file(&self, file: &CodeFile, stack: Stack) -> Eval<Arc<Unit>> {
-        self.unit(file, Language::Manifest, stack)
+    pub(crate) fn file(&self, file: &SourceFile, stack: Stack) -> Eval<Arc<Unit>> {
+        self.unit(file, SourceLanguage::Manifest, stack)
     }
 
     pub(crate) fn unit(
         &self,
-        file: &CodeFile,
-        language: Language,
+        file: &SourceFile,
+        language: SourceLanguage,
         stack: Stack,
     ) -> Eval<Arc<Unit>> {
         let key = (Arc::clone(&file.path), language);
@@ -61,8 +61,8 @@ impl Parsed {
             return raise(not_text(file));
         };
         let scope = match language {
-            Language::Manifest => Scope::Top,
-            Language::Template => Scope::Local,
+            SourceLanguage::Manifest => FileScope::Top,
+            SourceLanguage::Template => FileScope::Local,
         };
         let unit = text_unit(text, Some(&file.path), language, scope, stack)?;
         let mut units = self.lock();
@@ -71,7 +71,7 @@ impl Parsed {
         }
         units.insert(
             key,
-            Kept {
+            CachedUnit {
                 bytes: Arc::clone(&file.bytes),
                 unit: Arc::clone(&unit),
             },
@@ -79,13 +79,13 @@ impl Parsed {
         Ok(unit)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(Arc<str>, Language), Kept>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<(Arc<str>, SourceLanguage), CachedUnit>> {
         self.units.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Where a file is no text, and what to do.
-fn not_text(file: &CodeFile) -> String {
+fn not_text(file: &SourceFile) -> String {
     let (source, fault) = Source::decode(None, &file.bytes);
     let place = source.position(fault.map_or(0, |fault| fault.span.start));
     format!(
@@ -98,13 +98,13 @@ fn not_text(file: &CodeFile) -> String {
 pub(crate) fn text_unit(
     text: &str,
     file: Option<&str>,
-    language: Language,
-    scope: Scope,
+    language: SourceLanguage,
+    scope: FileScope,
     stack: Stack,
 ) -> Eval<Arc<Unit>> {
     let source = Arc::new(Source::new(file, text));
     let options = syntax::Options {
-        epp: language == Language::Template,
+        epp: language == SourceLanguage::Template,
         tasks: true,
     };
     let parsed = syntax::parse(&source, options);
@@ -112,7 +112,7 @@ pub(crate) fn text_unit(
     if let Some(first) = errors.next() {
         let source = parsed.ast.source();
         let position = source.position(first.span.start);
-        let place = Place {
+        let place = SourceLocation {
             file: source.name().cloned(),
             line: position.line,
             column: position.column,

@@ -53,7 +53,7 @@ fn leaf(value: &Value, into: &mut dyn Write) -> fmt::Result {
 /// A value as Ruby's `to_s` prints it.
 #[must_use]
 pub fn to_s(value: &Value) -> String {
-    let mut text = Bounded::default();
+    let mut text = BoundedText::default();
     // what is too large ends there, and is refused when its bytes are charged
     let _ = match value {
         Value::Array(_) | Value::Hash(_) => write_inspect(value, &mut text),
@@ -67,9 +67,9 @@ pub fn to_s(value: &Value) -> String {
 /// A text that takes no more once it is larger than a value may be: lists that are shared may be much
 /// larger written out than they are.
 #[derive(Default)]
-struct Bounded(String);
+struct BoundedText(String);
 
-impl Write for Bounded {
+impl Write for BoundedText {
     fn write_str(&mut self, piece: &str) -> fmt::Result {
         if self.0.len() as u64 > VALUE_BYTES_MAX {
             return Err(fmt::Error);
@@ -82,7 +82,7 @@ impl Write for Bounded {
 /// A value as Ruby's `inspect` prints it.
 #[must_use]
 pub fn inspect(value: &Value) -> String {
-    let mut text = Bounded::default();
+    let mut text = BoundedText::default();
     let _ = write_inspect(value, &mut text);
     text.0
 }

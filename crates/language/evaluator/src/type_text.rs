@@ -7,9 +7,9 @@ use pcore::{Alias, Type};
 use crate::Evaluator;
 use crate::code::Unit;
 use crate::error::{Eval, EvalError};
-use crate::evaluator::Cx;
-use crate::lower::Scope;
-use crate::parse::{self, Language};
+use crate::evaluator::EvalContext;
+use crate::lower::FileScope;
+use crate::parse::{self, SourceLanguage};
 
 /// The type that a text says. `local_types` are names that only this text knows, which may name
 /// themselves.
@@ -46,11 +46,11 @@ fn evaluate(evaluator: &mut Evaluator<'_>, text: &str) -> Eval<Type> {
     let unit: Arc<Unit> = parse::text_unit(
         text,
         None,
-        Language::Manifest,
-        Scope::Local,
+        SourceLanguage::Manifest,
+        FileScope::Local,
         evaluator.stack,
     )?;
-    let cx = Cx {
+    let cx = EvalContext {
         unit: &unit,
         frame: None,
     };

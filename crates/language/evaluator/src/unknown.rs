@@ -1,4 +1,4 @@
-//! Values that are not known, in an evaluation that only looks ahead. Main trait: [`Unknowns`].
+//! Values that are not known, in an evaluation that only looks ahead. Main trait: [`UnknownValues`].
 //!
 //! Such a value is an [`Object`](pcore::Object) of the host's that says so. The rule that must hold: what is
 //! made of one is one, and where the program's way depends on one, the host is told before the program
@@ -6,10 +6,10 @@
 
 use pcore::Value;
 
-use crate::error::{Eval, Place};
+use crate::error::{Eval, SourceLocation};
 
 /// A host whose values may be unknown.
-pub trait Unknowns {
+pub trait UnknownValues {
     /// What an operator or a function makes of these, of which some are unknown. `text`: how it is shown, if
     /// it is a text with something unknown in it.
     fn made_of(&self, values: &[Value], text: Option<String>) -> Value;
@@ -18,5 +18,5 @@ pub trait Unknowns {
     fn depends_on(&self, values: &[Value]);
 
     /// The same, and one of several ways is taken: `how` says which, for people.
-    fn goes_on(&self, values: &[Value], place: &Place, how: &str) -> Eval<()>;
+    fn goes_on(&self, values: &[Value], place: &SourceLocation, how: &str) -> Eval<()>;
 }

@@ -7,7 +7,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use evaluator::{Evaluator, Scope};
+use evaluator::{Evaluator, VariableScope};
 use hiera::Trail;
 use pcore::Hash;
 
@@ -25,7 +25,7 @@ pub(crate) struct UnderWay {
     stack: usize,
     pub(crate) trail: Rc<Trail>,
     /// The variables of the code that looks up.
-    pub(crate) scope: Scope,
+    pub(crate) scope: VariableScope,
     pub(crate) overrides: Hash,
     pub(crate) defaults: Hash,
     pub(crate) global_only: bool,
@@ -36,7 +36,7 @@ impl Active {
         &self,
         evaluator: &Evaluator<'_>,
         trail: Rc<Trail>,
-        scope: Scope,
+        scope: VariableScope,
         request: &hiera::Request<'_>,
     ) -> Rc<UnderWay> {
         let number = self.next.get();

@@ -1,6 +1,6 @@
 //! What a call asks for: [`Asked`].
 
-use evaluator::function::Call;
+use evaluator::function::CallArguments;
 use hiera::Request;
 use pcore::{Hash, Type, Value};
 
@@ -21,7 +21,7 @@ pub(crate) struct Asked {
 
 impl Asked {
     /// By `lookup(name, type, merge, default)`, `lookup(name, options)` or `lookup(options)`.
-    pub(crate) fn lookup(call: &Call<'_>) -> Self {
+    pub(crate) fn lookup(call: &CallArguments<'_>) -> Self {
         if let Value::Hash(options) = call.get(0) {
             let name = options.get_str("name").cloned().unwrap_or_default();
             return Self::with_options(name, options);
@@ -61,7 +61,7 @@ impl Asked {
     }
 
     /// By `hiera(key, default, override)`, all in a list, or with a block instead of the default.
-    pub(crate) fn hiera(call: &Call<'_>) -> Self {
+    pub(crate) fn hiera(call: &CallArguments<'_>) -> Self {
         let arguments = match call.get(0) {
             Value::Array(arguments) => arguments.as_slice(),
             _ => &call.arguments,

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use evaluator::function::Call;
-use evaluator::{Eval, Evaluator, Level, Place, Scope, raise};
+use evaluator::function::CallArguments;
+use evaluator::{Eval, Evaluator, LogLevel, SourceLocation, VariableScope, raise};
 use hiera::{Cache, FileIdentity, Request, Session, Settings, Trail};
 use pcore::{Hash, Value};
 
@@ -70,7 +70,7 @@ impl Lookup {
         &self,
         files: &dyn Files,
         evaluator: &mut Evaluator<'_>,
-        call: &mut Call<'_>,
+        call: &mut CallArguments<'_>,
     ) -> Eval {
         let (scope, place) = (call.scope(), call.place());
         let is_old = call.name != "lookup";
@@ -107,10 +107,10 @@ impl Lookup {
         &self,
         files: &dyn Files,
         evaluator: &mut Evaluator<'_>,
-        scope: &Scope,
+        scope: &VariableScope,
         (request, trail): (&Request<'_>, &Rc<Trail>),
     ) -> Eval<Option<Value>> {
-        let nowhere = Place::default();
+        let nowhere = SourceLocation::default();
         self.found(files, evaluator, scope, (request, trail, &nowhere))
     }
 
@@ -118,8 +118,8 @@ impl Lookup {
         &self,
         files: &dyn Files,
         evaluator: &mut Evaluator<'_>,
-        scope: &Scope,
-        (request, trail, place): (&Request<'_>, &Rc<Trail>, &Place),
+        scope: &VariableScope,
+        (request, trail, place): (&Request<'_>, &Rc<Trail>, &SourceLocation),
     ) -> Eval<Option<Value>> {
         let outer = self.active.on(evaluator);
         let trail = outer.as_ref().map_or(trail, |outer| &outer.trail);
@@ -140,7 +140,7 @@ impl Lookup {
         &self,
         files: &dyn Files,
         evaluator: &mut Evaluator<'_>,
-        (scope, place): (&Scope, &Place),
+        (scope, place): (&VariableScope, &SourceLocation),
         asked: &Asked,
     ) -> Eval<bool> {
         let mut world = World::new(self, files, evaluator, scope);
@@ -155,11 +155,13 @@ impl Lookup {
         Ok(environment.is_none_or(|version| version < 5))
     }
 
-    fn deprecated(&self, evaluator: &Evaluator<'_>, call: &Call<'_>) {
+    fn deprecated(&self, evaluator: &Evaluator<'_>, call: &CallArguments<'_>) {
         if self.warned.borrow_mut().insert(call.name.to_owned()) {
             let name = call.name;
             let text = format!("The function '{name}' is deprecated in favor of using 'lookup'.");
-            evaluator.host().log(Level::Warning, &text, &call.place());
+            evaluator
+                .host()
+                .log(LogLevel::Warning, &text, &call.place());
         }
     }
 

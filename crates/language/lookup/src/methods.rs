@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use evaluator::{Block, Eval, Evaluator, Interrupt, Place, Unwind, raise};
+use evaluator::{Block, Eval, Evaluator, Interrupt, SourceLocation, Unwind, raise};
 use pcore::{Hash, Value};
 
 use crate::Files;
@@ -108,7 +108,7 @@ impl Lookup {
         let filled = self
             .session
             .fill_in(&mut world, value, layers, &lookup.trail);
-        world.done(filled, &Place::default())
+        world.done(filled, &SourceLocation::default())
     }
 
     fn file_data(

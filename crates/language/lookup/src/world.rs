@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use evaluator::{
-    BUDGET_EXHAUSTED, Eval, EvalError, Evaluator, Level, Place, RUNTIME_ERROR, Scope, Unwind, raise,
+    BUDGET_EXHAUSTED, Eval, EvalError, Evaluator, LogLevel, RUNTIME_ERROR, SourceLocation, Unwind,
+    VariableScope, raise,
 };
 use hiera::{DirectoryEntry, FileIdentity, FunctionCall, Host, HostError};
 use pcore::{Hash, Value};
@@ -18,7 +19,7 @@ pub(crate) struct World<'w, 'h> {
     lookup: &'w Lookup,
     files: &'w dyn Files,
     evaluator: &'w mut Evaluator<'h>,
-    scope: &'w Scope,
+    scope: &'w VariableScope,
     /// What ends the evaluation, whatever the lookup makes of it.
     ended: Option<Box<Unwind>>,
 }
@@ -28,7 +29,7 @@ impl<'w, 'h> World<'w, 'h> {
         lookup: &'w Lookup,
         files: &'w dyn Files,
         evaluator: &'w mut Evaluator<'h>,
-        scope: &'w Scope,
+        scope: &'w VariableScope,
     ) -> Self {
         Self {
             lookup,
@@ -40,7 +41,7 @@ impl<'w, 'h> World<'w, 'h> {
     }
 
     /// What came of a lookup, for the evaluator. `place` is that of the call.
-    pub(crate) fn done<T>(self, found: Result<T, hiera::Error>, place: &Place) -> Eval<T> {
+    pub(crate) fn done<T>(self, found: Result<T, hiera::Error>, place: &SourceLocation) -> Eval<T> {
         match (self.ended, found) {
             (Some(unwind), _) => Err(unwind),
             (None, Ok(found)) => Ok(found),
@@ -109,7 +110,7 @@ impl<'w, 'h> World<'w, 'h> {
 }
 
 /// An error that nothing is put in front of, as Puppet's lookup errors.
-pub(crate) fn settled(text: String, place: &Place) -> Box<Unwind> {
+pub(crate) fn settled(text: String, place: &SourceLocation) -> Box<Unwind> {
     EvalError::preformatted(RUNTIME_ERROR, text, place.clone()).into()
 }
 
@@ -148,7 +149,7 @@ impl Host for World<'_, '_> {
 
     fn warn(&mut self, message: &str) {
         let host = self.evaluator.host();
-        host.log(Level::Warning, message, &Place::default());
+        host.log(LogLevel::Warning, message, &SourceLocation::default());
     }
 
     fn data_hash(&mut self, call: &FunctionCall<'_>) -> Option<Result<Value, HostError>> {

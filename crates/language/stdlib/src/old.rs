@@ -6,28 +6,28 @@
 
 use std::sync::Arc;
 
-use evaluator::function::Call;
-use evaluator::{Eval, Evaluator, Level, Place, raise, ruby};
+use evaluator::function::CallArguments;
+use evaluator::{Eval, Evaluator, LogLevel, SourceLocation, raise, ruby};
 use pcore::{Hash, Value};
 
 /// The arguments of a call.
 pub(crate) struct Old {
     pub(crate) arguments: Vec<Value>,
-    pub(crate) place: Place,
+    pub(crate) place: SourceLocation,
 }
 
 /// A table of such functions: a name, and what runs. The number of arguments, if Puppet itself looks at
 /// it, stands behind: `= 2` so many, `>= 1` at least.
 macro_rules! old_functions {
     ($($name:literal => $run:path $(, = $exactly:literal)? $(, >= $least:literal)?;)+) => {
-        &[$(evaluator::function::Function::new(
+        &[$(evaluator::function::FunctionSpec::new(
             $name,
-            &[evaluator::function::Form::new(
+            &[evaluator::function::Dispatch::new(
                 &[evaluator::function::any("Any", "args")],
                 {
                     fn entry(
                         evaluator: &mut evaluator::Evaluator<'_>,
-                        call: evaluator::function::Call<'_>,
+                        call: evaluator::function::CallArguments<'_>,
                     ) -> evaluator::Eval {
                         let old = $crate::old::Old::of(evaluator, call)?;
                         $(old.exactly($name, $exactly)?;)?
@@ -44,7 +44,7 @@ macro_rules! old_functions {
 pub(crate) use old_functions;
 
 impl Old {
-    pub(crate) fn of(evaluator: &Evaluator<'_>, call: Call<'_>) -> Eval<Self> {
+    pub(crate) fn of(evaluator: &Evaluator<'_>, call: CallArguments<'_>) -> Eval<Self> {
         let place = call.place();
         let converted = call.arguments.iter().map(|it| evaluator.old_argument(it));
         Ok(Self {
@@ -54,7 +54,7 @@ impl Old {
     }
 
     /// Arguments as they are, for functions that stand behind one of the new kind.
-    pub(crate) fn raw(call: Call<'_>) -> Self {
+    pub(crate) fn raw(call: CallArguments<'_>) -> Self {
         Self {
             place: call.place(),
             arguments: call.arguments,
@@ -123,7 +123,9 @@ impl Old {
     }
 
     pub(crate) fn warn(&self, evaluator: &Evaluator<'_>, message: &str) {
-        evaluator.host().log(Level::Warning, message, &self.place);
+        evaluator
+            .host()
+            .log(LogLevel::Warning, message, &self.place);
     }
 }
 

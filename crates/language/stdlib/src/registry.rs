@@ -3,23 +3,23 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use evaluator::function::Native;
+use evaluator::function::NativeFunction;
 
 use crate::functions;
 
-fn registry() -> &'static HashMap<&'static str, Native> {
-    static REGISTRY: OnceLock<HashMap<&'static str, Native>> = OnceLock::new();
+fn registry() -> &'static HashMap<&'static str, NativeFunction> {
+    static REGISTRY: OnceLock<HashMap<&'static str, NativeFunction>> = OnceLock::new();
     REGISTRY.get_or_init(|| {
         functions::all()
             .flat_map(|family| family.iter())
-            .map(|function| (function.name, Native::new(*function)))
+            .map(|function| (function.name, NativeFunction::new(*function)))
             .collect()
     })
 }
 
 /// The function of a name.
 #[must_use]
-pub fn function(name: &str) -> Option<&'static Native> {
+pub fn function(name: &str) -> Option<&'static NativeFunction> {
     registry().get(name)
 }
 

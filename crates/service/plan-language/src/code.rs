@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use environments::{Blobs, CodeVersion, EnvironmentName, Sha256, TaskMetadata};
-use evaluator::{CodeError, CodeFile, CodeSource, Module, Owner};
+use evaluator::{CodeModule, CodeOwner, CodeReadError, CodeSource, SourceFile};
 use jobs::{RunTaskError, TreeItem};
 use plans::{Branch, Outcome};
 use pxp::task::TaskName;
@@ -120,7 +120,7 @@ impl<'b> PinnedCode<'b> {
     }
 
     /// What a directory holds: names, and whether they are directories.
-    pub(crate) fn entries(&self, owner: Owner<'_>, path: &str) -> Vec<(String, bool)> {
+    pub(crate) fn entries(&self, owner: CodeOwner<'_>, path: &str) -> Vec<(String, bool)> {
         let (of, wanted) = (module_of(owner).map(str::to_owned), path.to_owned());
         let arguments = json!({"module": of, "path": path});
         let told = self.step("directory", arguments, move |version, _| {
@@ -165,7 +165,7 @@ impl<'b> PinnedCode<'b> {
         tree::of_told(&told)
     }
 
-    fn read_pinned(&self, module: Option<&str>, path: &str) -> Result<Option<CodeFile>, String> {
+    fn read_pinned(&self, module: Option<&str>, path: &str) -> Result<Option<SourceFile>, String> {
         let arguments = json!({"module": module, "path": path});
         let (of, wanted) = (module.map(str::to_owned), path.to_owned());
         let told = self.step("code", arguments, move |version, blobs| {
@@ -183,7 +183,7 @@ impl<'b> PinnedCode<'b> {
         }
         let text = |key: &str| told[key].as_str().unwrap_or_default();
         let bytes = content(&self.run.world.blobs, text("sha256"))?;
-        Ok(Some(CodeFile {
+        Ok(Some(SourceFile {
             path: text("path").into(),
             bytes: bytes.into(),
         }))
@@ -198,10 +198,10 @@ fn pairs(told: &Json) -> Vec<(String, bool)> {
         .collect()
 }
 
-fn module_of(owner: Owner<'_>) -> Option<&str> {
+fn module_of(owner: CodeOwner<'_>) -> Option<&str> {
     match owner {
-        Owner::Environment => None,
-        Owner::Module(name) => Some(name),
+        CodeOwner::Environment => None,
+        CodeOwner::Module(name) => Some(name),
     }
 }
 
@@ -220,7 +220,7 @@ fn content(blobs: &Blobs, sha256: &str) -> Result<Vec<u8>, String> {
 }
 
 impl CodeSource for PinnedCode<'_> {
-    fn module(&self, name: &str) -> Option<Module> {
+    fn module(&self, name: &str) -> Option<CodeModule> {
         if let Some(known) = self.run.modules.borrow().get(name) {
             return known.clone();
         }
@@ -234,7 +234,7 @@ impl CodeSource for PinnedCode<'_> {
         });
         let module = told.ok().filter(Json::is_object).map(|told| {
             let listed = told["dependencies"].as_array();
-            Module {
+            CodeModule {
                 name: name.into(),
                 path: told["path"].as_str().unwrap_or_default().into(),
                 dependencies: listed
@@ -259,16 +259,18 @@ impl CodeSource for PinnedCode<'_> {
         names.filter_map(Json::as_str).map(Arc::from).collect()
     }
 
-    fn read(&self, owner: Owner<'_>, path: &str) -> Result<Option<CodeFile>, CodeError> {
+    fn read(&self, owner: CodeOwner<'_>, path: &str) -> Result<Option<SourceFile>, CodeReadError> {
         let module = module_of(owner);
         let key = (module.map(Arc::from), Arc::from(path));
         if let Some(known) = self.run.files.borrow().get(&key) {
             return Ok(known.clone());
         }
-        let file = self.read_pinned(module, path).map_err(|cause| CodeError {
-            path: path.to_owned(),
-            cause,
-        })?;
+        let file = self
+            .read_pinned(module, path)
+            .map_err(|cause| CodeReadError {
+                path: path.to_owned(),
+                cause,
+            })?;
         self.run.files.borrow_mut().insert(key, file.clone());
         Ok(file)
     }

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use evaluator::{CodeSource as _, Owner};
+use evaluator::{CodeOwner, CodeSource as _};
 use lookup::{DirectoryEntry, FileIdentity, Files, HostError, Lookup, Options, Settings};
 use sha2::{Digest as _, Sha256};
 use zeroize::Zeroizing;
@@ -75,8 +75,8 @@ impl<'b> PinnedData<'b> {
         };
         let file = match &place {
             Place::Global => return self.code.read_global(path).map_err(HostError::text),
-            Place::Environment(below) => self.code.read(Owner::Environment, below),
-            Place::Module(module, below) => self.code.read(Owner::Module(module), below),
+            Place::Environment(below) => self.code.read(CodeOwner::Environment, below),
+            Place::Module(module, below) => self.code.read(CodeOwner::Module(module), below),
         };
         let file = file.map_err(|error| HostError::text(error.to_string()))?;
         Ok(file.map(|file| file.bytes))
@@ -124,8 +124,10 @@ impl Files for PinnedData<'_> {
 
     fn entries(&self, directory: &Path) -> Vec<DirectoryEntry> {
         let entries = match self.place(directory) {
-            Some(Place::Environment(below)) => self.code.entries(Owner::Environment, &below),
-            Some(Place::Module(module, below)) => self.code.entries(Owner::Module(&module), &below),
+            Some(Place::Environment(below)) => self.code.entries(CodeOwner::Environment, &below),
+            Some(Place::Module(module, below)) => {
+                self.code.entries(CodeOwner::Module(&module), &below)
+            }
             Some(Place::Global) => self.code.global_entries(directory),
             None => Vec::new(),
         };

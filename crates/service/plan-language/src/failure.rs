@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use evaluator::{EvalError, Interrupt, Place, Unwind};
+use evaluator::{EvalError, Interrupt, SourceLocation, Unwind};
 use pcore::{Hash, Instance, Kind, Type, Value};
 use plans::{Fault, Stop};
 use serde_json::{Map, Value as Json, json};
@@ -38,8 +38,8 @@ pub(crate) fn invalid(msg: impl AsRef<str>) -> Box<Unwind> {
 }
 
 /// A mistake in the plan's code, which is not caught; the message has the place as Bolt's functions tell it.
-pub(crate) fn mistake(msg: &str, place: &Place) -> EvalError {
-    let place = Place {
+pub(crate) fn mistake(msg: &str, place: &SourceLocation) -> EvalError {
+    let place = SourceLocation {
         column: 0,
         ..place.clone()
     };

@@ -7,9 +7,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use evaluator::function::{Call, Native};
+use evaluator::function::{CallArguments, NativeFunction};
 use evaluator::{
-    ApplyBlock, Block, CodeSource, Eval, Evaluator, Host, Level, Limits, Place, Unknowns,
+    ApplyBlock, Block, CodeSource, Eval, EvaluationLimits, Evaluator, Host, LogLevel,
+    SourceLocation, UnknownValues,
 };
 use pcore::{Timestamp, Type, Value};
 use plans::{Branch, Outcome, StepRequest, Told, Work};
@@ -33,7 +34,7 @@ pub(crate) struct PlanHost<'b> {
     /// If the plan is only looked at.
     pub(crate) preview: Option<Preview>,
     /// The step of a YAML plan that is carried out.
-    pub(crate) step_place: RefCell<Option<Place>>,
+    pub(crate) step_place: RefCell<Option<SourceLocation>>,
     /// The user as whom nodes run what the plan does there; their agents' own otherwise.
     pub(crate) run_as: RefCell<Option<String>>,
 }
@@ -76,10 +77,10 @@ impl<'b> PlanHost<'b> {
     }
 
     /// What evaluations on this branch's stack may use.
-    pub(crate) fn limits(&self) -> Limits {
-        Limits {
+    pub(crate) fn limits(&self) -> EvaluationLimits {
+        EvaluationLimits {
             shared: Some(Arc::clone(&self.run.world.shared_bytes)),
-            ..Limits::for_stack(self.branch.stack_bytes())
+            ..EvaluationLimits::for_stack(self.branch.stack_bytes())
         }
     }
 
@@ -87,7 +88,7 @@ impl<'b> PlanHost<'b> {
     pub(crate) fn step(
         &self,
         kind: &'static str,
-        place: &Place,
+        place: &SourceLocation,
         mut arguments: Json,
         mut work: Work,
     ) -> Eval<Outcome> {
@@ -106,7 +107,7 @@ impl<'b> PlanHost<'b> {
     pub(crate) fn tell(
         &self,
         kind: &'static str,
-        place: &Place,
+        place: &SourceLocation,
         message: &str,
         mut details: Map<String, Json>,
     ) -> Eval<()> {
@@ -123,7 +124,7 @@ impl<'b> PlanHost<'b> {
     }
 
     /// Lets time pass.
-    pub(crate) fn sleep(&self, place: &Place, time: Duration) -> Eval<()> {
+    pub(crate) fn sleep(&self, place: &SourceLocation, time: Duration) -> Eval<()> {
         if let Some(preview) = &self.preview {
             let effect = Effect {
                 function: "ctrl::sleep",
@@ -151,7 +152,7 @@ impl Host for PlanHost<'_> {
         &self.code
     }
 
-    fn function(&self, name: &str) -> Option<&'static Native> {
+    fn function(&self, name: &str) -> Option<&'static NativeFunction> {
         let own = functions::find(name).map(|found| &found.native);
         own.or_else(|| stdlib::function(name))
     }
@@ -160,7 +161,7 @@ impl Host for PlanHost<'_> {
         name.contains("::") && stdlib::function(name).is_some()
     }
 
-    fn calls(&self, name: &str, place: &dyn Fn() -> Place) -> Eval<()> {
+    fn calls(&self, name: &str, place: &dyn Fn() -> SourceLocation) -> Eval<()> {
         let Some(words) = self.run.launch.replaced_functions.get(name) else {
             return Ok(());
         };
@@ -170,7 +171,12 @@ impl Host for PlanHost<'_> {
         }
     }
 
-    fn run(&self, name: &'static str, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    fn run(
+        &self,
+        name: &'static str,
+        evaluator: &mut Evaluator<'_>,
+        call: CallArguments<'_>,
+    ) -> Eval {
         match functions::find(name) {
             Some(found) => match &self.preview {
                 Some(preview) => preview::call(self, preview, found.run, evaluator, call),
@@ -215,14 +221,14 @@ impl Host for PlanHost<'_> {
             .or_else(|| lookup::context_type(name))
     }
 
-    fn log(&self, level: Level, message: &str, place: &Place) {
+    fn log(&self, level: LogLevel, message: &str, place: &SourceLocation) {
         let level = match level {
-            Level::Debug => "debug",
-            Level::Info => "info",
-            Level::Notice => "notice",
-            Level::Warning => "warn",
-            Level::Err => "error",
-            Level::Alert | Level::Emerg | Level::Crit => "fatal",
+            LogLevel::Debug => "debug",
+            LogLevel::Info => "info",
+            LogLevel::Notice => "notice",
+            LogLevel::Warning => "warn",
+            LogLevel::Err => "error",
+            LogLevel::Alert | LogLevel::Emerg | LogLevel::Crit => "fatal",
         };
         // If the plan is stopped here, its next step says so.
         let _ = functions::log(self, level, message, place);
@@ -244,7 +250,7 @@ impl Host for PlanHost<'_> {
         now.ok_or_else(|| failure::plain("tutti/clock", "the clock is far from any time"))
     }
 
-    fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut Call<'_>) -> Eval {
+    fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut CallArguments<'_>) -> Eval {
         let data = self.data();
         data.lookup().call(&data, evaluator, call)
     }
@@ -257,7 +263,7 @@ impl Host for PlanHost<'_> {
         Ok(number.unwrap_or_default().to_be_bytes())
     }
 
-    fn unknowns(&self) -> Option<&dyn Unknowns> {
+    fn unknowns(&self) -> Option<&dyn UnknownValues> {
         self.preview.is_some().then_some(self)
     }
 

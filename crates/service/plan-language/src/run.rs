@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use evaluator::{CodeFile, EvalError, Module};
+use evaluator::{CodeModule, EvalError, SourceFile};
 use indexmap::{IndexMap, IndexSet};
 use lookup::{FileIdentity, Lookup};
 use pcore::{Hash, Value};
@@ -32,8 +32,8 @@ pub(crate) struct Run {
     /// Targets by the groups that the plan put them into.
     pub(crate) groups: RefCell<IndexMap<Arc<str>, Vec<Target>>>,
     pub(crate) futures: RefCell<Vec<Beside>>,
-    pub(crate) modules: RefCell<HashMap<Arc<str>, Option<Module>>>,
-    pub(crate) files: RefCell<HashMap<FileKey, Option<CodeFile>>>,
+    pub(crate) modules: RefCell<HashMap<Arc<str>, Option<CodeModule>>>,
+    pub(crate) files: RefCell<HashMap<FileKey, Option<SourceFile>>>,
     pub(crate) identities: RefCell<HashMap<PathBuf, Option<FileIdentity>>>,
     pub(crate) roots: OnceCell<Roots>,
     pub(crate) named_globally: RefCell<Named>,

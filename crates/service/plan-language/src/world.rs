@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use environments::{Blobs, Code};
-use evaluator::{Parsed, SharedBytes};
+use evaluator::{ParseCache, SharedBytes};
 use serde_json::Value as Json;
 
 /// What all plans of a server have in common. Cheap to clone.
@@ -18,7 +18,7 @@ pub struct World {
     pub blobs: Blobs,
     pub nodes: Arc<dyn Nodes>,
     /// Files of code, parsed once for all plans.
-    pub parsed: Arc<Parsed>,
+    pub parsed: Arc<ParseCache>,
     /// Memory for the values of all plans together.
     pub shared_bytes: Arc<SharedBytes>,
     /// Files of data, parsed once for all plans.

@@ -9,7 +9,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
-use evaluator::{CodeMap, CodeSource, Eval, Evaluator, Host, Level, Limits, Parsed, Place};
+use evaluator::{
+    CodeMap, CodeSource, Eval, EvaluationLimits, Evaluator, Host, LogLevel, ParseCache,
+    SourceLocation,
+};
 use pcore::{Type, Value};
 use serde_json::{Value as Json, json};
 
@@ -96,8 +99,8 @@ impl Host for Nothing {
         &self.code
     }
 
-    fn log(&self, level: Level, message: &str, _: &Place) {
-        if level == Level::Warning {
+    fn log(&self, level: LogLevel, message: &str, _: &SourceLocation) {
+        if level == LogLevel::Warning {
             self.warnings.borrow_mut().push(message.to_owned());
         }
     }
@@ -108,7 +111,7 @@ pub(crate) fn ours(program: &str) -> Json {
         code: CodeMap::new(),
         warnings: RefCell::new(warnings_of_source(program)),
     };
-    let mut evaluator = Evaluator::new(&host, Limits::default(), Parsed::new());
+    let mut evaluator = Evaluator::new(&host, EvaluationLimits::default(), ParseCache::new());
     let mut answer = answer(evaluator.evaluate(program, Some("/case.pp")));
     answer["warnings"] = json!(host.warnings.take());
     answer

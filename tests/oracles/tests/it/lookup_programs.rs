@@ -9,10 +9,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result, bail};
-use evaluator::function::Call;
+use evaluator::function::CallArguments;
 use evaluator::{
-    Block, CodeError, CodeFile, CodeSource, Eval, Evaluator, Host, Level, Limits, Module, Owner,
-    Parsed, Place, Scope,
+    Block, CodeModule, CodeOwner, CodeReadError, CodeSource, Eval, EvaluationLimits, Evaluator,
+    Host, LogLevel, ParseCache, SourceFile, SourceLocation, VariableScope,
 };
 use lookup::{
     Cache, DirectoryEntry, Explainer, FileIdentity, Files, HostError, Lookup, Options, Request,
@@ -99,7 +99,7 @@ impl Site {
     }
 
     fn evaluator(&self, question: &Json) -> Evaluator<'_> {
-        let evaluator = Evaluator::new(self, Limits::default(), Parsed::new());
+        let evaluator = Evaluator::new(self, EvaluationLimits::default(), ParseCache::new());
         for (name, value) in [
             ("facts", &question["facts"]),
             ("scratch", &question["scratch"]),
@@ -136,9 +136,9 @@ impl Files for Site {
 }
 
 impl CodeSource for Site {
-    fn module(&self, name: &str) -> Option<Module> {
+    fn module(&self, name: &str) -> Option<CodeModule> {
         let path = self.module_root(name)?;
-        Some(Module {
+        Some(CodeModule {
             name: name.into(),
             path: path.to_string_lossy().into(),
             dependencies: None,
@@ -149,15 +149,15 @@ impl CodeSource for Site {
         Vec::new()
     }
 
-    fn read(&self, owner: Owner<'_>, path: &str) -> Result<Option<CodeFile>, CodeError> {
+    fn read(&self, owner: CodeOwner<'_>, path: &str) -> Result<Option<SourceFile>, CodeReadError> {
         let root = match owner {
-            Owner::Environment => Some(self.root.join("environments/production")),
-            Owner::Module(name) => self.module_root(name),
+            CodeOwner::Environment => Some(self.root.join("environments/production")),
+            CodeOwner::Module(name) => self.module_root(name),
         };
         let path = root
             .map(|root| root.join(path))
             .filter(|path| path.exists());
-        Ok(path.map(|path| CodeFile {
+        Ok(path.map(|path| SourceFile {
             path: path.to_string_lossy().into(),
             bytes: std::fs::read(&path).unwrap_or_default().into(),
         }))
@@ -185,9 +185,9 @@ impl Host for Site {
         context_type(name)
     }
 
-    fn log(&self, _: Level, _: &str, _: &Place) {}
+    fn log(&self, _: LogLevel, _: &str, _: &SourceLocation) {}
 
-    fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut Call<'_>) -> Eval {
+    fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut CallArguments<'_>) -> Eval {
         self.lookup.call(self, evaluator, call)
     }
 }
@@ -223,7 +223,7 @@ fn explained(root: &Path, question: &Json, key: &str) -> Json {
         ..Request::default()
     };
     let mut evaluator = site.evaluator(question);
-    let scope = Scope::default();
+    let scope = VariableScope::default();
     // A lookup that fails is explained as far as it went.
     let _ = site
         .lookup

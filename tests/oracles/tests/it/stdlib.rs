@@ -6,8 +6,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use evaluator::function::Native;
-use evaluator::{CodeMap, CodeSource, Evaluator, Host, Level, Limits, Parsed, Place};
+use evaluator::function::NativeFunction;
+use evaluator::{
+    CodeMap, CodeSource, EvaluationLimits, Evaluator, Host, LogLevel, ParseCache, SourceLocation,
+};
 use oracles::{Puppet, ask_puppet, blocks, cases};
 use pcore::{Type, Value};
 use serde_json::{Value as Json, json};
@@ -109,7 +111,7 @@ impl Host for Site {
         &self.0
     }
 
-    fn function(&self, name: &str) -> Option<&'static Native> {
+    fn function(&self, name: &str) -> Option<&'static NativeFunction> {
         stdlib::function(name)
     }
 
@@ -117,7 +119,7 @@ impl Host for Site {
         stdlib::named_type(name)
     }
 
-    fn log(&self, _: Level, _: &str, _: &Place) {}
+    fn log(&self, _: LogLevel, _: &str, _: &SourceLocation) {}
 }
 
 fn facts() -> Json {
@@ -166,7 +168,7 @@ fn programs() -> Vec<String> {
 
 fn ours(program: &str) -> Json {
     let site = Site(CodeMap::new());
-    let mut evaluator = Evaluator::new(&site, Limits::default(), Parsed::new());
+    let mut evaluator = Evaluator::new(&site, EvaluationLimits::default(), ParseCache::new());
     evaluator.set_global("facts", Value::from_json(&facts()));
     let outcome = evaluator.evaluate(program, Some("/case.pp"));
     answer(outcome)

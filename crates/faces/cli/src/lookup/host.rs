@@ -3,8 +3,10 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use evaluator::function::Call;
-use evaluator::{Block, CodeSource, Eval, Evaluator, Host, Level, Place, Scope};
+use evaluator::function::CallArguments;
+use evaluator::{
+    Block, CodeSource, Eval, Evaluator, Host, LogLevel, SourceLocation, VariableScope,
+};
 use lookup::{Cache, Lookup, Request, Settings, Trail, context_type};
 use pcore::{Type, Value};
 
@@ -44,7 +46,7 @@ impl Local {
     pub(crate) fn find(
         &self,
         evaluator: &mut Evaluator<'_>,
-        scope: &Scope,
+        scope: &VariableScope,
         request: &Request<'_>,
         trail: &Rc<Trail>,
     ) -> Eval<Option<Value>> {
@@ -74,17 +76,17 @@ impl Host for Local {
         context_type(name)
     }
 
-    fn log(&self, level: Level, message: &str, _place: &Place) {
+    fn log(&self, level: LogLevel, message: &str, _place: &SourceLocation) {
         let name = match level {
-            Level::Debug | Level::Info => return,
-            Level::Notice => terminal::good("notice:"),
-            Level::Warning => terminal::warn("warning:"),
+            LogLevel::Debug | LogLevel::Info => return,
+            LogLevel::Notice => terminal::good("notice:"),
+            LogLevel::Warning => terminal::warn("warning:"),
             _ => terminal::bad("error:"),
         };
         anstream::eprintln!("{name} {}", terminal::harmless(message));
     }
 
-    fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut Call<'_>) -> Eval {
+    fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut CallArguments<'_>) -> Eval {
         self.lookup.call(&self.site, evaluator, call)
     }
 }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use evaluator::{Evaluator, Limits, Parsed, Scope, Unwind};
+use evaluator::{EvaluationLimits, Evaluator, ParseCache, Unwind, VariableScope};
 use lookup::{Cache, Explainer, Request, Trail};
 use pcore::{Hash, Type, Value};
 
@@ -79,7 +79,7 @@ pub(crate) fn run(options: &Options) -> Result<u8, Failure> {
     let environment = options.place.find()?;
     let facts = facts::of(options.facts.as_deref())?;
     let host = host::Local::new(environment, Arc::new(Cache::default()));
-    let mut evaluator = Evaluator::new(&host, Limits::default(), Parsed::new());
+    let mut evaluator = Evaluator::new(&host, EvaluationLimits::default(), ParseCache::new());
     for (name, value) in facts::variables(&facts, options.node.as_deref(), host.environment()) {
         evaluator.set_global(&name, value);
     }
@@ -94,7 +94,7 @@ pub(crate) fn run(options: &Options) -> Result<u8, Failure> {
         merge,
         ..Request::default()
     };
-    let found = host.find(&mut evaluator, &Scope::default(), &request, &trail);
+    let found = host.find(&mut evaluator, &VariableScope::default(), &request, &trail);
     let found = match found.map_err(|unwind| message(*unwind)) {
         Ok(None) => options.default().ok_or_else(|| request.not_found()),
         Ok(Some(value)) => Ok(("Found value", value)),

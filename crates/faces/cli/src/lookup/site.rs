@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use evaluator::{CodeError, CodeFile, CodeSource, Module, Owner};
+use evaluator::{CodeModule, CodeOwner, CodeReadError, CodeSource, SourceFile};
 use lookup::{DirectoryEntry, FileIdentity, Files, HostError};
 use zeroize::Zeroizing;
 
@@ -73,10 +73,10 @@ impl Files for Site {
 }
 
 impl CodeSource for Site {
-    fn module(&self, name: &str) -> Option<Module> {
+    fn module(&self, name: &str) -> Option<CodeModule> {
         let root = self.module_root(name)?;
         let metadata = read_if_there(&root.join("metadata.json")).ok().flatten();
-        Some(Module {
+        Some(CodeModule {
             name: name.into(),
             path: root.to_string_lossy().into(),
             dependencies: metadata.as_deref().and_then(dependencies),
@@ -95,21 +95,21 @@ impl CodeSource for Site {
         names
     }
 
-    fn read(&self, owner: Owner<'_>, path: &str) -> Result<Option<CodeFile>, CodeError> {
+    fn read(&self, owner: CodeOwner<'_>, path: &str) -> Result<Option<SourceFile>, CodeReadError> {
         let root = match owner {
-            Owner::Environment => Some(self.environment.root.clone()),
-            Owner::Module(name) => self.module_root(name),
+            CodeOwner::Environment => Some(self.environment.root.clone()),
+            CodeOwner::Module(name) => self.module_root(name),
         };
         let Some(path) = root.map(|root| root.join(path)) else {
             return Ok(None);
         };
         match read_limited(&path) {
-            Ok(text) => Ok(Some(CodeFile {
+            Ok(text) => Ok(Some(SourceFile {
                 path: path.to_string_lossy().into(),
                 bytes: text.into_bytes().into(),
             })),
             Err(Failure::Read { source, .. }) if is_absence(source.kind()) => Ok(None),
-            Err(failure) => Err(CodeError {
+            Err(failure) => Err(CodeReadError {
                 path: path.display().to_string(),
                 cause: failure.to_string(),
             }),

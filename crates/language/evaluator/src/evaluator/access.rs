@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pcore::{Binary, Value};
 
-use super::{Cx, Evaluator};
+use super::{EvalContext, Evaluator};
 use crate::code::{Node, NodeId};
 use crate::error::{Eval, EvalError, Unwind};
 use crate::{label, numbers};
@@ -13,7 +13,7 @@ impl Evaluator<'_> {
     #[inline(never)]
     pub(super) fn access(
         &mut self,
-        cx: Cx<'_>,
+        cx: EvalContext<'_>,
         node: &Node,
         left_id: NodeId,
         keys: &[NodeId],
@@ -42,20 +42,20 @@ impl Evaluator<'_> {
         self.access_value(cx, node, left_id, &left, keys, values)
     }
 
-    fn unfold_keys(&mut self, cx: Cx<'_>, keys: &[NodeId]) -> Eval<Vec<Value>> {
+    fn unfold_keys(&mut self, cx: EvalContext<'_>, keys: &[NodeId]) -> Eval<Vec<Value>> {
         keys.iter().map(|key| self.eval(cx, *key)).collect()
     }
 
     fn access_value(
         &mut self,
-        cx: Cx<'_>,
+        cx: EvalContext<'_>,
         node: &Node,
         left_id: NodeId,
         left: &Value,
         ids: &[NodeId],
         keys: Vec<Value>,
     ) -> Eval {
-        let blame = Blame {
+        let blame = AccessLabel {
             cx,
             left: left_id,
             keys: ids,
@@ -102,7 +102,7 @@ impl Evaluator<'_> {
     }
 
     #[cold]
-    fn no_access(&self, blame: &Blame<'_>, left: &Value) -> Box<Unwind> {
+    fn no_access(&self, blame: &AccessLabel<'_>, left: &Value) -> Box<Unwind> {
         let text = format!(
             "Operator '[]' is not applicable to {}.",
             label::a_an(&label::of_value(left))
@@ -112,7 +112,7 @@ impl Evaluator<'_> {
 
     fn access_list(
         &mut self,
-        blame: &Blame<'_>,
+        blame: &AccessLabel<'_>,
         left: &Value,
         elements: &[Value],
         keys: Vec<Value>,
@@ -143,20 +143,32 @@ impl Evaluator<'_> {
         }
     }
 
-    fn list_index(&self, blame: &Blame<'_>, left: &Value, place: usize, key: &Value) -> Eval<i64> {
+    fn list_index(
+        &self,
+        blame: &AccessLabel<'_>,
+        left: &Value,
+        place: usize,
+        key: &Value,
+    ) -> Eval<i64> {
         let number = self.list_number(blame, place, key)?;
         self.integer_key(blame, left, place, &number)
     }
 
     /// A key that must be a number.
-    fn list_number(&self, blame: &Blame<'_>, place: usize, key: &Value) -> Eval {
+    fn list_number(&self, blame: &AccessLabel<'_>, place: usize, key: &Value) -> Eval {
         match key {
             Value::Int(_) | Value::Float(_) => Ok(key.clone()),
             other => Err(self.not_a_number(blame.cx, blame.key_at(place), other)),
         }
     }
 
-    fn integer_key(&self, blame: &Blame<'_>, left: &Value, place: usize, key: &Value) -> Eval<i64> {
+    fn integer_key(
+        &self,
+        blame: &AccessLabel<'_>,
+        left: &Value,
+        place: usize,
+        key: &Value,
+    ) -> Eval<i64> {
         if let Value::Int(index) = key {
             return Ok(*index);
         }
@@ -171,7 +183,7 @@ impl Evaluator<'_> {
     /// Where a part of a text begins, and how long it is.
     fn slice(
         &self,
-        blame: &Blame<'_>,
+        blame: &AccessLabel<'_>,
         _left: &Value,
         size: usize,
         keys: Vec<Value>,
@@ -206,7 +218,7 @@ impl Evaluator<'_> {
     }
 
     /// A number, or a text that is one.
-    fn text_index(&self, blame: &Blame<'_>, place: usize, key: &Value) -> Eval<i64> {
+    fn text_index(&self, blame: &AccessLabel<'_>, place: usize, key: &Value) -> Eval<i64> {
         let number = match key {
             Value::Str(text) => numbers::parse(text),
             other => Some(other.clone()),
@@ -231,13 +243,13 @@ impl Evaluator<'_> {
 }
 
 /// Who is blamed for a wrong access.
-struct Blame<'a> {
-    cx: Cx<'a>,
+struct AccessLabel<'a> {
+    cx: EvalContext<'a>,
     left: NodeId,
     keys: &'a [NodeId],
 }
 
-impl Blame<'_> {
+impl AccessLabel<'_> {
     fn left_at(&self) -> u32 {
         self.cx.unit.node(self.left).at
     }
@@ -301,7 +313,7 @@ fn span(size: usize, from: i64, len: i64) -> (usize, usize) {
 
 /// The type that an expression gives.
 impl Evaluator<'_> {
-    pub(crate) fn type_of_node(&mut self, cx: Cx<'_>, id: NodeId) -> Eval<pcore::Type> {
+    pub(crate) fn type_of_node(&mut self, cx: EvalContext<'_>, id: NodeId) -> Eval<pcore::Type> {
         match self.eval(cx, id)? {
             Value::Type(ty) => Ok(ty),
             other => {

@@ -6,7 +6,7 @@ use pcore::Value;
 use syntax::ast::BinaryOp;
 
 use super::time_arithmetic::times;
-use super::{Cx, Evaluator};
+use super::{EvalContext, Evaluator};
 use crate::code::{Node, NodeId};
 use crate::error::{Eval, raise};
 use crate::label;
@@ -15,7 +15,7 @@ use crate::label;
 const SHIFT_MAX: i64 = 1 << 20;
 
 /// Why two numbers have no result.
-pub(super) enum Refusal {
+pub(super) enum ArithmeticError {
     /// The operator is not there for the left value.
     Left,
     /// It is there, but not with such a right value.
@@ -30,7 +30,7 @@ impl Evaluator<'_> {
     #[inline(never)]
     pub(super) fn arithmetic(
         &mut self,
-        cx: Cx<'_>,
+        cx: EvalContext<'_>,
         node: &Node,
         operator: BinaryOp,
         left_id: NodeId,
@@ -66,7 +66,7 @@ impl Evaluator<'_> {
 
     fn calculate(
         &mut self,
-        cx: Cx<'_>,
+        cx: EvalContext<'_>,
         at: u32,
         operator: BinaryOp,
         (left_id, left): (NodeId, Value),
@@ -87,8 +87,8 @@ impl Evaluator<'_> {
             Err(refusal) => refusal,
         };
         match refusal {
-            Refusal::Left => Err(self.not_applicable(cx, left_id, operator, &left)),
-            Refusal::Both => {
+            ArithmeticError::Left => Err(self.not_applicable(cx, left_id, operator, &left)),
+            ArithmeticError::Both => {
                 let text = format!(
                     "Operator '{}' is not applicable to {} when right side is {}.",
                     operator.text(),
@@ -98,15 +98,15 @@ impl Evaluator<'_> {
                 let at = cx.unit.node(left_id).at;
                 Err(self.fail(cx, at, "OPERATOR_NOT_APPLICABLE_WHEN", text))
             }
-            Refusal::DivisionByZero => {
+            ArithmeticError::DivisionByZero => {
                 let at = cx.unit.node(right_id).at;
                 Err(self.fail(cx, at, "DIV_BY_ZERO", "Division by 0"))
             }
-            Refusal::Overflow(is_positive, digits) => {
+            ArithmeticError::Overflow(is_positive, digits) => {
                 let label = label::a_an_uc(label::of_operator(operator));
                 Err(self.overflow(cx, at, &label, is_positive, &digits))
             }
-            Refusal::Text(text) => raise(text),
+            ArithmeticError::Text(text) => raise(text),
         }
     }
 
@@ -114,7 +114,7 @@ impl Evaluator<'_> {
     #[cold]
     pub(super) fn overflow(
         &self,
-        cx: Cx<'_>,
+        cx: EvalContext<'_>,
         at: u32,
         label: &str,
         is_positive: bool,
@@ -134,7 +134,7 @@ impl Evaluator<'_> {
     #[cold]
     fn not_applicable(
         &self,
-        cx: Cx<'_>,
+        cx: EvalContext<'_>,
         left_id: NodeId,
         operator: BinaryOp,
         left: &Value,
@@ -166,13 +166,13 @@ fn quick(operator: BinaryOp, a: i64, b: i64) -> Option<i64> {
     }
 }
 
-fn numbers(operator: BinaryOp, left: &Value, right: &Value) -> Result<Value, Refusal> {
+fn numbers(operator: BinaryOp, left: &Value, right: &Value) -> Result<Value, ArithmeticError> {
     match (left, right) {
         (Value::Int(a), Value::Int(b)) => integers(operator, *a, *b),
         (Value::Float(_), Value::Int(_) | Value::Float(_)) if operator == BinaryOp::Mod => {
-            Err(Refusal::Left)
+            Err(ArithmeticError::Left)
         }
-        (Value::Int(_), Value::Float(_)) if operator == BinaryOp::Mod => Err(Refusal::Both),
+        (Value::Int(_), Value::Float(_)) if operator == BinaryOp::Mod => Err(ArithmeticError::Both),
         (Value::Int(a), Value::Float(b)) => match operator {
             // Ruby takes the integer part of a shift's width
             BinaryOp::ShiftLeft | BinaryOp::ShiftRight => integers(operator, *a, b.trunc() as i64),
@@ -184,22 +184,22 @@ fn numbers(operator: BinaryOp, left: &Value, right: &Value) -> Result<Value, Ref
     }
 }
 
-pub(super) fn integers(operator: BinaryOp, a: i64, b: i64) -> Result<Value, Refusal> {
+pub(super) fn integers(operator: BinaryOp, a: i64, b: i64) -> Result<Value, ArithmeticError> {
     let (wide_a, wide_b) = (i128::from(a), i128::from(b));
     let wide = match operator {
         BinaryOp::Add => wide_a + wide_b,
         BinaryOp::Sub => wide_a - wide_b,
         BinaryOp::Mul => wide_a * wide_b,
-        BinaryOp::Div | BinaryOp::Mod if b == 0 => return Err(Refusal::DivisionByZero),
+        BinaryOp::Div | BinaryOp::Mod if b == 0 => return Err(ArithmeticError::DivisionByZero),
         BinaryOp::Div => floor_division(wide_a, wide_b),
         BinaryOp::Mod => wide_a - wide_b * floor_division(wide_a, wide_b),
         BinaryOp::ShiftLeft => return shift(a, b),
         BinaryOp::ShiftRight => return shift(a, b.saturating_neg()),
-        _ => return Err(Refusal::Left),
+        _ => return Err(ArithmeticError::Left),
     };
     match i64::try_from(wide) {
         Ok(result) => Ok(Value::Int(result)),
-        Err(_) => Err(Refusal::Overflow(
+        Err(_) => Err(ArithmeticError::Overflow(
             wide > 0,
             format!("{:x}", wide.unsigned_abs()),
         )),
@@ -215,7 +215,7 @@ pub(super) fn floor_division(a: i128, b: i128) -> i128 {
     }
 }
 
-fn shift(a: i64, left: i64) -> Result<Value, Refusal> {
+fn shift(a: i64, left: i64) -> Result<Value, ArithmeticError> {
     if left <= 0 {
         let right = u32::try_from(left.unsigned_abs())
             .unwrap_or(u32::MAX)
@@ -226,7 +226,7 @@ fn shift(a: i64, left: i64) -> Result<Value, Refusal> {
         return Ok(Value::Int(0));
     }
     if left > SHIFT_MAX {
-        return Err(Refusal::Text("shift width too big".to_owned()));
+        return Err(ArithmeticError::Text("shift width too big".to_owned()));
     }
     if left < 64
         && let Ok(result) = i64::try_from(i128::from(a) << left)
@@ -235,19 +235,19 @@ fn shift(a: i64, left: i64) -> Result<Value, Refusal> {
     }
     let digits = u128::from(a.unsigned_abs()) << (left % 4);
     let zeros = usize::try_from(left / 4).unwrap_or_default();
-    Err(Refusal::Overflow(
+    Err(ArithmeticError::Overflow(
         a > 0,
         format!("{digits:x}{}", "0".repeat(zeros)),
     ))
 }
 
-fn floats(operator: BinaryOp, a: f64, b: f64) -> Result<Value, Refusal> {
+fn floats(operator: BinaryOp, a: f64, b: f64) -> Result<Value, ArithmeticError> {
     Ok(Value::Float(match operator {
         BinaryOp::Add => a + b,
         BinaryOp::Sub => a - b,
         BinaryOp::Mul => a * b,
         BinaryOp::Div => a / b,
-        _ => return Err(Refusal::Left),
+        _ => return Err(ArithmeticError::Left),
     }))
 }
 

@@ -2,8 +2,8 @@
 
 use pcore::Value;
 
-use super::{Cx, Evaluator};
-use crate::code::{Node, NodeId, Target, Where};
+use super::{EvalContext, Evaluator};
+use crate::code::{AssignmentSlot, AssignmentTarget, Node, NodeId};
 use crate::error::{Eval, raise};
 
 /// What only the host sets.
@@ -13,9 +13,9 @@ impl Evaluator<'_> {
     #[inline(never)]
     pub(super) fn assign(
         &mut self,
-        cx: Cx<'_>,
+        cx: EvalContext<'_>,
         node: &Node,
-        target: &Target,
+        target: &AssignmentTarget,
         value: NodeId,
     ) -> Eval {
         let value = self.eval(cx, value)?;
@@ -23,9 +23,15 @@ impl Evaluator<'_> {
         Ok(value)
     }
 
-    fn assign_to(&mut self, cx: Cx<'_>, at: u32, target: &Target, value: &Value) -> Eval<()> {
+    fn assign_to(
+        &mut self,
+        cx: EvalContext<'_>,
+        at: u32,
+        target: &AssignmentTarget,
+        value: &Value,
+    ) -> Eval<()> {
         match target {
-            Target::Variable {
+            AssignmentTarget::Variable {
                 name,
                 place,
                 at: left,
@@ -38,14 +44,14 @@ impl Evaluator<'_> {
                 }
                 self.set_variable(cx, at, name, *place, value.clone())
             }
-            Target::List(targets) => self.assign_list(cx, at, targets, value),
-            Target::Number(name, left) => {
+            AssignmentTarget::List(targets) => self.assign_list(cx, at, targets, value),
+            AssignmentTarget::Number(name, left) => {
                 let text = format!(
                     "Illegal attempt to assign to the numeric match result variable '${name}'. Numeric variables are not assignable"
                 );
                 Err(self.fail(cx, *left, "ILLEGAL_NUMERIC_ASSIGNMENT", text))
             }
-            Target::Illegal { label, at: left } => {
+            AssignmentTarget::Illegal { label, at: left } => {
                 let text =
                     format!("Illegal attempt to assign to '{label}'. Not an assignable reference");
                 Err(self.fail(cx, *left, "ILLEGAL_ASSIGNMENT", text))
@@ -53,11 +59,17 @@ impl Evaluator<'_> {
         }
     }
 
-    fn assign_list(&mut self, cx: Cx<'_>, at: u32, targets: &[Target], value: &Value) -> Eval<()> {
+    fn assign_list(
+        &mut self,
+        cx: EvalContext<'_>,
+        at: u32,
+        targets: &[AssignmentTarget],
+        value: &Value,
+    ) -> Eval<()> {
         if let Value::Hash(entries) = value {
             for target in targets {
                 let name = match target {
-                    Target::Variable { name, .. } => name.as_ref(),
+                    AssignmentTarget::Variable { name, .. } => name.as_ref(),
                     _ => "",
                 };
                 let Some(value) = entries.get_str(name) else {
@@ -105,16 +117,16 @@ impl Evaluator<'_> {
 
     fn set_variable(
         &mut self,
-        cx: Cx<'_>,
+        cx: EvalContext<'_>,
         at: u32,
         name: &std::sync::Arc<str>,
-        place: Where,
+        place: AssignmentSlot,
         value: Value,
     ) -> Eval<()> {
         let is_set = match place {
-            Where::Slot(index) => cx.frame.is_some_and(|frame| frame.is_set(index)),
-            Where::Global => self.shared.globals.is_set(name),
-            Where::Nowhere => {
+            AssignmentSlot::Slot(index) => cx.frame.is_some_and(|frame| frame.is_set(index)),
+            AssignmentSlot::Global => self.shared.globals.is_set(name),
+            AssignmentSlot::Nowhere => {
                 return raise(format!(
                     "Attempt to assign variable {name} when evaluating parameters"
                 ));
@@ -128,14 +140,14 @@ impl Evaluator<'_> {
             return Err(self.reassigned(cx, at, name));
         }
         match (place, cx.frame) {
-            (Where::Slot(index), Some(frame)) => frame.set(index, value),
+            (AssignmentSlot::Slot(index), Some(frame)) => frame.set(index, value),
             _ => self.shared.globals.set(std::sync::Arc::clone(name), value),
         }
         Ok(())
     }
 
     #[cold]
-    fn reassigned(&self, cx: Cx<'_>, at: u32, name: &str) -> Box<crate::error::Unwind> {
+    fn reassigned(&self, cx: EvalContext<'_>, at: u32, name: &str) -> Box<crate::error::Unwind> {
         let text = if matches!(name, "name" | "title") {
             format!("Cannot reassign built in (or already assigned) variable '${name}'")
         } else {

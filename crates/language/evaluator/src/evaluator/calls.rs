@@ -10,16 +10,16 @@ use std::sync::Arc;
 
 use pcore::Value;
 
-use super::{Cx, Evaluator};
+use super::{EvalContext, Evaluator};
 use crate::block::Block;
-use crate::code::{Call as CallNode, Construct, Kind, Method, Node};
+use crate::code::{CallNode, ConstructNode, MethodNode, Node, NodeKind};
 use crate::error::{Eval, EvalError, Unwind};
-use crate::function::{self, Call, Native};
-use crate::loader::Found;
+use crate::function::{self, CallArguments, NativeFunction};
+use crate::loader::LoadedFunction;
 use crate::suggest;
 
 /// What came of a call on an object.
-enum OnObject {
+enum ObjectCall {
     Gave(Value),
     /// It has nothing of that name; the arguments are for whoever has.
     HasNone(Vec<Value>),
@@ -27,7 +27,7 @@ enum OnObject {
 
 impl Evaluator<'_> {
     #[inline(never)]
-    pub(super) fn call(&mut self, cx: Cx<'_>, node: &Node, call: &CallNode) -> Eval {
+    pub(super) fn call(&mut self, cx: EvalContext<'_>, node: &Node, call: &CallNode) -> Eval {
         let arguments = self.unfold(cx, &call.arguments)?;
         let block = self.block(cx, call.block);
         self.call_named(
@@ -41,7 +41,12 @@ impl Evaluator<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn construct(&mut self, cx: Cx<'_>, node: &Node, construct: &Construct) -> Eval {
+    pub(super) fn construct(
+        &mut self,
+        cx: EvalContext<'_>,
+        node: &Node,
+        construct: &ConstructNode,
+    ) -> Eval {
         let mut arguments = Vec::with_capacity(construct.arguments.len() + 1);
         arguments.push(self.eval(cx, construct.ty)?);
         arguments.extend(self.unfold(cx, &construct.arguments)?);
@@ -51,19 +56,19 @@ impl Evaluator<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn method(&mut self, cx: Cx<'_>, node: &Node, method: &Method) -> Eval {
+    pub(super) fn method(&mut self, cx: EvalContext<'_>, node: &Node, method: &MethodNode) -> Eval {
         let call = &method.call;
         let receiver = self.eval(cx, method.receiver)?;
         let given = match receiver {
             Value::Object(_) | Value::Uri(_) => match self.object_method(cx, &receiver, call)? {
-                OnObject::Gave(value) => return Ok(value),
-                OnObject::HasNone(arguments) => arguments,
+                ObjectCall::Gave(value) => return Ok(value),
+                ObjectCall::HasNone(arguments) => arguments,
             },
             _ => self.unfold(cx, &call.arguments)?,
         };
         let mut arguments = Vec::with_capacity(given.len() + 1);
         match (&cx.unit.node(method.receiver).kind, receiver) {
-            (Kind::Splat(_), Value::Array(elements)) => arguments.extend_from_slice(&elements),
+            (NodeKind::Splat(_), Value::Array(elements)) => arguments.extend_from_slice(&elements),
             (_, receiver) => arguments.push(receiver),
         }
         arguments.extend(given);
@@ -79,7 +84,12 @@ impl Evaluator<'_> {
     }
 
     /// A method or an attribute of an object. The arguments are evaluated once, whoever gets them.
-    fn object_method(&mut self, cx: Cx<'_>, receiver: &Value, call: &CallNode) -> Eval<OnObject> {
+    fn object_method(
+        &mut self,
+        cx: EvalContext<'_>,
+        receiver: &Value,
+        call: &CallNode,
+    ) -> Eval<ObjectCall> {
         let is_attribute = call.arguments.is_empty() && call.block.is_none();
         let attribute = match receiver {
             Value::Uri(uri) => uri.attribute(&call.name),
@@ -87,33 +97,33 @@ impl Evaluator<'_> {
             _ => None,
         };
         if let Some(value) = attribute {
-            return Ok(OnObject::Gave(value));
+            return Ok(ObjectCall::Gave(value));
         }
         let arguments = self.unfold(cx, &call.arguments)?;
         let Value::Object(object) = receiver else {
-            return Ok(OnObject::HasNone(arguments));
+            return Ok(ObjectCall::HasNone(arguments));
         };
         if self.looks_ahead
             && let Some(value) = self.unknown_method(cx, receiver, call, &arguments)?
         {
-            return Ok(OnObject::Gave(value));
+            return Ok(ObjectCall::Gave(value));
         }
         let block = self.block(cx, call.block);
         if block.is_none()
             && let Some(result) = object.call(&call.name, &arguments)
         {
             let value = result.map_err(|error| EvalError::raw(error.to_string()))?;
-            return Ok(OnObject::Gave(value));
+            return Ok(ObjectCall::Gave(value));
         }
         self.pin(&arguments);
         let host = self.host;
         match host.method(self, receiver, &call.name, &arguments, block.as_ref()) {
-            Some(result) => result.map(OnObject::Gave),
-            None => Ok(OnObject::HasNone(arguments)),
+            Some(result) => result.map(ObjectCall::Gave),
+            None => Ok(ObjectCall::HasNone(arguments)),
         }
     }
 
-    fn block(&self, cx: Cx<'_>, code: Option<u32>) -> Option<Block> {
+    fn block(&self, cx: EvalContext<'_>, code: Option<u32>) -> Option<Block> {
         code.map(|code| Block {
             unit: Arc::clone(cx.unit),
             code,
@@ -126,14 +136,14 @@ impl Evaluator<'_> {
     /// Calls what a name stands for at some place.
     pub(crate) fn call_named(
         &mut self,
-        cx: Cx<'_>,
+        cx: EvalContext<'_>,
         at: u32,
-        native: Option<&'static Native>,
+        native: Option<&'static NativeFunction>,
         name: &str,
         arguments: Vec<Value>,
         block: Option<&Block>,
     ) -> Eval {
-        let mut call = Call {
+        let mut call = CallArguments {
             arguments,
             block,
             cx,
@@ -165,7 +175,11 @@ impl Evaluator<'_> {
     }
 
     /// What a module of the environment has in the place of a function of the host.
-    fn environments_own(&mut self, cx: Cx<'_>, name: &str) -> Eval<Option<Found>> {
+    fn environments_own(
+        &mut self,
+        cx: EvalContext<'_>,
+        name: &str,
+    ) -> Eval<Option<LoadedFunction>> {
         if !self.host.stands_in_for(name) {
             return Ok(None);
         }
@@ -174,7 +188,7 @@ impl Evaluator<'_> {
     }
 
     /// Whether anything but a core function has this name.
-    pub(crate) fn knows_function(&mut self, cx: Cx<'_>, name: &str) -> Eval<bool> {
+    pub(crate) fn knows_function(&mut self, cx: EvalContext<'_>, name: &str) -> Eval<bool> {
         if self.host.function(name).is_some() {
             return Ok(true);
         }
@@ -183,7 +197,7 @@ impl Evaluator<'_> {
     }
 
     /// Calls a function written in Puppet.
-    fn call_found(&mut self, found: &Found, call: Call<'_>) -> Eval {
+    fn call_found(&mut self, found: &LoadedFunction, call: CallArguments<'_>) -> Eval {
         if call.block.is_some() {
             return Err(self.no_block(found, &call));
         }
@@ -191,7 +205,7 @@ impl Evaluator<'_> {
     }
 
     #[cold]
-    fn unknown_function(&self, cx: Cx<'_>, at: u32, name: &str) -> Box<Unwind> {
+    fn unknown_function(&self, cx: EvalContext<'_>, at: u32, name: &str) -> Box<Unwind> {
         let host = &self.host;
         let known: Vec<&str> = function::core_names()
             .chain(host.function_names())

@@ -2,8 +2,8 @@
 
 use pcore::Value;
 
-use super::{Cx, Evaluator};
-use crate::code::{Case, Choice, Kind, NodeId};
+use super::{EvalContext, Evaluator};
+use crate::code::{CaseNode, CaseOption, NodeId, NodeKind};
 use crate::error::Eval;
 use crate::ruby;
 
@@ -11,7 +11,7 @@ impl Evaluator<'_> {
     #[inline(never)]
     pub(super) fn conditional(
         &mut self,
-        cx: Cx<'_>,
+        cx: EvalContext<'_>,
         test: NodeId,
         if_true: NodeId,
         if_false: NodeId,
@@ -30,7 +30,7 @@ impl Evaluator<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn case(&mut self, cx: Cx<'_>, case: &Case) -> Eval {
+    pub(super) fn case(&mut self, cx: EvalContext<'_>, case: &CaseNode) -> Eval {
         let saved = self.matches.clone();
         let result = self.chosen(cx, case).and_then(|(_, then)| match then {
             Some(then) => self.eval(cx, then),
@@ -41,7 +41,7 @@ impl Evaluator<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn selector(&mut self, cx: Cx<'_>, case: &Case) -> Eval {
+    pub(super) fn selector(&mut self, cx: EvalContext<'_>, case: &CaseNode) -> Eval {
         let saved = self.matches.clone();
         let result = match self.chosen(cx, case) {
             Ok((_, Some(then))) => self.eval(cx, then),
@@ -60,7 +60,7 @@ impl Evaluator<'_> {
     }
 
     /// The value that is tested, and what is chosen by it.
-    fn chosen(&mut self, cx: Cx<'_>, case: &Case) -> Eval<(Value, Option<NodeId>)> {
+    fn chosen(&mut self, cx: EvalContext<'_>, case: &CaseNode) -> Eval<(Value, Option<NodeId>)> {
         let value = self.eval(cx, case.test)?;
         if self.looks_ahead && value.has_unknown() {
             let then = self.unknown_case(cx, case, &value)?;
@@ -74,13 +74,14 @@ impl Evaluator<'_> {
         Ok((value, case.otherwise))
     }
 
-    fn fits(&mut self, cx: Cx<'_>, value: &Value, choice: &Choice) -> Eval<bool> {
+    fn fits(&mut self, cx: EvalContext<'_>, value: &Value, choice: &CaseOption) -> Eval<bool> {
         for id in &choice.values {
             let option = self.eval(cx, *id)?;
             if self.unknown_option(cx, *id, &option)? {
                 continue;
             }
-            if let (Kind::Splat(_), Value::Array(options)) = (&cx.unit.node(*id).kind, &option) {
+            if let (NodeKind::Splat(_), Value::Array(options)) = (&cx.unit.node(*id).kind, &option)
+            {
                 for option in options.iter() {
                     if self.matches_option(value, option)? {
                         return Ok(true);

@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use pcore::{CallableType, IntRange, Kind as TypeKind, TupleType, Type, Value};
 
-use super::{Cx, Evaluator};
+use super::{EvalContext, Evaluator};
 use crate::block::Block;
 use crate::budget::Exhausted;
-use crate::code::{Code, Parameter, Signature, Unit};
+use crate::code::{CodeBody, CodeParameter, Signature, Unit};
 use crate::error::{Eval, EvalError, Unwind, raise};
 use crate::frame::Frame;
-use crate::function::Call;
-use crate::loader::Found;
+use crate::function::CallArguments;
+use crate::loader::LoadedFunction;
 use crate::mismatch;
 
 /// The code of an error on its way from a default to the call.
@@ -61,7 +61,7 @@ impl Evaluator<'_> {
 
     fn run_block(&mut self, block: &Block, frame: &Rc<Frame>) -> Eval {
         let saved = std::mem::replace(&mut self.matches, block.matches.clone());
-        let cx = Cx {
+        let cx = EvalContext {
             unit: &block.unit,
             frame: Some(frame),
         };
@@ -102,7 +102,7 @@ impl Evaluator<'_> {
             return raise(misfit(code, &signature, &arguments));
         }
         self.bind(unit, index, frame, &signature, arguments)?;
-        let cx = Cx {
+        let cx = EvalContext {
             unit,
             frame: Some(frame),
         };
@@ -160,7 +160,7 @@ impl Evaluator<'_> {
         &mut self,
         unit: &Arc<Unit>,
         frame: &Rc<Frame>,
-        parameter: &Parameter,
+        parameter: &CodeParameter,
         given: Vec<Value>,
     ) -> Eval<Vec<Value>> {
         let is_missing = match given.as_slice() {
@@ -182,9 +182,9 @@ impl Evaluator<'_> {
         &mut self,
         unit: &Arc<Unit>,
         frame: &Rc<Frame>,
-        parameter: &Parameter,
+        parameter: &CodeParameter,
     ) -> Eval {
-        let cx = Cx {
+        let cx = EvalContext {
             unit,
             frame: Some(frame),
         };
@@ -216,7 +216,7 @@ impl Evaluator<'_> {
         let signature = Rc::new(self.make_signature(unit, unit.code(index))?);
         self.shared.signatures.borrow_mut().insert(
             key,
-            super::Known {
+            super::CachedSignature {
                 _unit: Arc::clone(unit),
                 signature: Rc::clone(&signature),
             },
@@ -224,8 +224,8 @@ impl Evaluator<'_> {
         Ok(signature)
     }
 
-    fn make_signature(&mut self, unit: &Arc<Unit>, code: &Code) -> Eval<Signature> {
-        let cx = Cx { unit, frame: None };
+    fn make_signature(&mut self, unit: &Arc<Unit>, code: &CodeBody) -> Eval<Signature> {
+        let cx = EvalContext { unit, frame: None };
         let mut types = Vec::with_capacity(code.parameters.len());
         let (mut least, mut most) = (0_i64, Some(0_i64));
         let mut has_optional = false;
@@ -266,7 +266,11 @@ impl Evaluator<'_> {
 
     /// A function written in Puppet was given a block.
     #[cold]
-    pub(super) fn no_block(&mut self, found: &Found, call: &Call<'_>) -> Box<Unwind> {
+    pub(super) fn no_block(
+        &mut self,
+        found: &LoadedFunction,
+        call: &CallArguments<'_>,
+    ) -> Box<Unwind> {
         match self.signature(&found.unit, found.code) {
             Ok(signature) => {
                 let code = found.unit.code(found.code);
@@ -291,13 +295,13 @@ impl Evaluator<'_> {
 
 /// Arguments that code does not take.
 #[cold]
-fn misfit(code: &Code, signature: &Signature, arguments: &[Value]) -> String {
+fn misfit(code: &CodeBody, signature: &Signature, arguments: &[Value]) -> String {
     let names: Vec<Arc<str>> = code.parameter_names().cloned().collect();
     mismatch::signature(&code.name, signature, &names, arguments)
 }
 
 /// How many arguments a parameter takes, and the type of each.
-fn counted(parameter: &Parameter, ty: Type) -> (Type, i64, Option<i64>) {
+fn counted(parameter: &CodeParameter, ty: Type) -> (Type, i64, Option<i64>) {
     if parameter.is_rest {
         if let Some(TypeKind::Array { element, size }) = ty.unaliased().map(Type::kind) {
             let size = size.unwrap_or(IntRange::ANY_SIZE);
@@ -337,7 +341,7 @@ pub(crate) fn caught(result: Eval, is_function: bool) -> Eval {
     }
 }
 
-pub(crate) fn checked_return(code: &Code, signature: &Signature, value: Value) -> Eval {
+pub(crate) fn checked_return(code: &CodeBody, signature: &Signature, value: Value) -> Eval {
     match &signature.returns {
         Some(ty) if !ty.is_instance(&value) => raise(mismatch::returned(
             &format!("value returned from {}", code.name),

@@ -2,14 +2,14 @@
 
 use pcore::Value;
 
-use super::{Cx, Evaluator};
+use super::{EvalContext, Evaluator};
 use crate::code::NodeId;
 use crate::error::Eval;
 use crate::{numbers, ruby};
 
 impl Evaluator<'_> {
     /// The number that an operand is. `id` is blamed if it is none.
-    pub(super) fn numeric(&self, cx: Cx<'_>, id: NodeId, value: Value) -> Eval {
+    pub(super) fn numeric(&self, cx: EvalContext<'_>, id: NodeId, value: Value) -> Eval {
         match value {
             Value::Int(_)
             | Value::Float(_)
@@ -23,7 +23,7 @@ impl Evaluator<'_> {
     #[cold]
     pub(super) fn not_a_number(
         &self,
-        cx: Cx<'_>,
+        cx: EvalContext<'_>,
         at: u32,
         value: &Value,
     ) -> Box<crate::error::Unwind> {

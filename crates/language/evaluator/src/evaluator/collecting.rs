@@ -3,13 +3,13 @@
 use pcore::{Binary, Hash, Value};
 use syntax::ast::BinaryOp;
 
-use super::{Cx, Evaluator};
+use super::{EvalContext, Evaluator};
 use crate::error::{Eval, raise};
 
 impl Evaluator<'_> {
     pub(super) fn collect(
         &mut self,
-        cx: Cx<'_>,
+        cx: EvalContext<'_>,
         at: u32,
         operator: BinaryOp,
         left: &Value,

@@ -8,17 +8,17 @@ use std::rc::Rc;
 use pcore::{Regexp, SemVer, Value};
 use syntax::ast::BinaryOp;
 
-use super::{Cx, Evaluator};
+use super::{EvalContext, Evaluator};
 use crate::code::{Node, NodeId};
 use crate::error::{Eval, raise};
 use crate::label;
-use crate::matches::Match;
+use crate::matches::RegexMatch;
 
 impl Evaluator<'_> {
     #[inline(never)]
     pub(super) fn comparison(
         &mut self,
-        cx: Cx<'_>,
+        cx: EvalContext<'_>,
         node: &Node,
         operator: BinaryOp,
         left: NodeId,
@@ -53,7 +53,7 @@ impl Evaluator<'_> {
     #[cold]
     fn incomparable(
         &self,
-        cx: Cx<'_>,
+        cx: EvalContext<'_>,
         node: &Node,
         operator: BinaryOp,
         left: &Value,
@@ -70,7 +70,7 @@ impl Evaluator<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn in_operator(&mut self, cx: Cx<'_>, left: NodeId, right: NodeId) -> Eval {
+    pub(super) fn in_operator(&mut self, cx: EvalContext<'_>, left: NodeId, right: NodeId) -> Eval {
         let left = self.eval(cx, left)?;
         let right = self.eval(cx, right)?;
         if let Some(unknown) = self.unknown_of(&[&left, &right]) {
@@ -190,7 +190,7 @@ impl Evaluator<'_> {
         match regex.captures(text) {
             Ok(Some(found)) => {
                 self.charge_bytes(text.len())?;
-                self.matches = Some(Rc::new(Match::new(&found)));
+                self.matches = Some(Rc::new(RegexMatch::new(&found)));
                 Ok(true)
             }
             Ok(None) => Ok(false),

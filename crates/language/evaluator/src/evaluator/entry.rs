@@ -12,34 +12,34 @@ use pcore::{Hash, Type, Value};
 use syntax::ast::{Ast, Definition};
 
 use super::closure::{caught, checked_return};
-use super::{Cx, Evaluator, Shared};
+use super::{EvalContext, Evaluator, SharedState};
 use crate::block::Block;
-use crate::budget::{Budget, Limits, Stack};
-use crate::code::{Defined, Unit};
+use crate::budget::{Budget, EvaluationLimits, Stack};
+use crate::code::{DefinitionCode, Unit};
 use crate::error::{Eval, EvalError, raise};
 use crate::frame::{Frame, Globals};
 use crate::function;
 use crate::host::Host;
-use crate::live::{Branches, Keeper, Region};
+use crate::live::{BranchGuard, Branches, MemoryRegion};
 use crate::loader::Loader;
-use crate::matches::Match;
+use crate::matches::RegexMatch;
 use crate::mismatch;
-use crate::parse::{self, Language, Parsed};
+use crate::parse::{self, ParseCache, SourceLanguage};
 
 /// Variables by name, for texts that are evaluated inside something: the steps of a YAML plan, the code
 /// around an `apply` block.
 #[derive(Debug, Clone)]
-pub struct Scope {
+pub struct VariableScope {
     frame: Option<Rc<Frame>>,
 }
 
-impl Default for Scope {
+impl Default for VariableScope {
     fn default() -> Self {
         Self::new(Some(Frame::free()))
     }
 }
 
-impl Scope {
+impl VariableScope {
     pub(crate) fn new(frame: Option<Rc<Frame>>) -> Self {
         Self { frame }
     }
@@ -73,13 +73,13 @@ impl Scope {
 
 /// A plan written in the Puppet language.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct LoadedPlan {
     unit: Arc<Unit>,
     code: u32,
     index: usize,
 }
 
-impl Plan {
+impl LoadedPlan {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.unit.code(self.code).name
@@ -110,15 +110,15 @@ impl Plan {
 /// What all branches of an evaluation have in common, to make an evaluator of on another stack. It
 /// holds no host: each stack has its own.
 #[derive(Debug)]
-pub struct Seed {
-    shared: Rc<Shared>,
+pub struct BranchSeed {
+    shared: Rc<SharedState>,
     budget: Budget,
     calls: u32,
-    matches: Option<Rc<Match>>,
-    keeper: Option<Rc<Keeper>>,
+    matches: Option<Rc<RegexMatch>>,
+    keeper: Option<Rc<BranchGuard>>,
 }
 
-impl Seed {
+impl BranchSeed {
     /// An evaluator for the stack that this is called on.
     #[must_use]
     pub fn evaluator(self, host: &dyn Host) -> Evaluator<'_> {
@@ -127,7 +127,7 @@ impl Seed {
             shared: self.shared,
             stack: Stack::from_here(self.budget.limits().stack_bytes),
             budget: self.budget,
-            region: Region::default(),
+            region: MemoryRegion::default(),
             keeper: self.keeper,
             branches: Branches::default(),
             calls: self.calls,
@@ -143,9 +143,9 @@ impl Seed {
 impl<'h> Evaluator<'h> {
     /// An evaluator for a host. `parsed` may be shared with others, on any thread.
     #[must_use]
-    pub fn new(host: &'h dyn Host, limits: Limits, parsed: Arc<Parsed>) -> Self {
-        let seed = Seed {
-            shared: Rc::new(Shared {
+    pub fn new(host: &'h dyn Host, limits: EvaluationLimits, parsed: Arc<ParseCache>) -> Self {
+        let seed = BranchSeed {
+            shared: Rc::new(SharedState {
                 globals: Globals::default(),
                 loader: Loader::new(parsed),
                 patterns: ruby_regex::Cache::new(crate::defaults::PATTERNS_MAX),
@@ -170,8 +170,8 @@ impl<'h> Evaluator<'h> {
 impl Evaluator<'_> {
     /// For a branch that runs on a stack of its own. It has the same variables, code and budget.
     #[must_use]
-    pub fn seed(&self) -> Seed {
-        Seed {
+    pub fn seed(&self) -> BranchSeed {
+        BranchSeed {
             shared: Rc::clone(&self.shared),
             budget: self.budget.clone(),
             calls: self.calls,
@@ -195,12 +195,12 @@ impl Evaluator<'_> {
         let unit = parse::text_unit(
             text,
             file,
-            Language::Manifest,
-            crate::lower::Scope::Top,
+            SourceLanguage::Manifest,
+            crate::lower::FileScope::Top,
             self.stack,
         )?;
         self.shared.loader.define(&unit)?;
-        let cx = Cx {
+        let cx = EvalContext {
             unit: &unit,
             frame: None,
         };
@@ -208,16 +208,16 @@ impl Evaluator<'_> {
     }
 
     /// Evaluates a text with the variables of a scope. What it sets ends with it.
-    pub fn evaluate_in(&mut self, scope: &Scope, text: &str, file: Option<&str>) -> Eval {
+    pub fn evaluate_in(&mut self, scope: &VariableScope, text: &str, file: Option<&str>) -> Eval {
         let unit = parse::text_unit(
             text,
             file,
-            Language::Manifest,
-            crate::lower::Scope::Local,
+            SourceLanguage::Manifest,
+            crate::lower::FileScope::Local,
             self.stack,
         )?;
         let frame = Frame::new(&unit, unit.main, scope.frame.as_ref());
-        let cx = Cx {
+        let cx = EvalContext {
             unit: &unit,
             frame: Some(&frame),
         };
@@ -234,7 +234,7 @@ impl Evaluator<'_> {
         block: Option<&Block>,
     ) -> Eval {
         let unit = Unit::nowhere();
-        let cx = Cx {
+        let cx = EvalContext {
             unit: &unit,
             frame: None,
         };
@@ -247,7 +247,7 @@ impl Evaluator<'_> {
             return Ok(true);
         }
         let unit = Unit::nowhere();
-        let cx = Cx {
+        let cx = EvalContext {
             unit: &unit,
             frame: None,
         };
@@ -256,7 +256,7 @@ impl Evaluator<'_> {
 
     /// A variable as code in a scope sees it; `None` if there is none of that name.
     #[must_use]
-    pub fn variable_in(&self, scope: &Scope, name: &str) -> Option<Eval> {
+    pub fn variable_in(&self, scope: &VariableScope, name: &str) -> Option<Eval> {
         self.variable_from(scope.frame.as_ref(), name)
     }
 
@@ -266,14 +266,14 @@ impl Evaluator<'_> {
     }
 
     /// A plan of the environment; `None` if it has none of that name written in the Puppet language.
-    pub fn plan(&mut self, name: &str) -> Eval<Option<Plan>> {
+    pub fn plan(&mut self, name: &str) -> Eval<Option<LoadedPlan>> {
         let shared = Rc::clone(&self.shared);
         let Some(file) = shared.loader.read(self.host.code(), name, "plans")? else {
             return Ok(None);
         };
         let unit = shared.loader.parsed().file(&file, self.stack)?;
         let found = unit.definitions.iter().find_map(|it| match it.what {
-            Defined::Plan { code } => Some((code, it.index, Arc::clone(&it.name))),
+            DefinitionCode::Plan { code } => Some((code, it.index, Arc::clone(&it.name))),
             _ => None,
         });
         let Some((code, index, actual)) = found else {
@@ -288,21 +288,26 @@ impl Evaluator<'_> {
                 file.path
             ));
         }
-        Ok(Some(Plan { unit, code, index }))
+        Ok(Some(LoadedPlan { unit, code, index }))
     }
 
     /// A plan of a program text, for tests and for texts that come from elsewhere than a module.
-    pub fn plan_in(&mut self, text: &str, file: &str, module: Option<&str>) -> Eval<Option<Plan>> {
+    pub fn plan_in(
+        &mut self,
+        text: &str,
+        file: &str,
+        module: Option<&str>,
+    ) -> Eval<Option<LoadedPlan>> {
         self.shared.loader.own(&file.into(), module);
         let unit = parse::text_unit(
             text,
             Some(file),
-            Language::Manifest,
-            crate::lower::Scope::Top,
+            SourceLanguage::Manifest,
+            crate::lower::FileScope::Top,
             self.stack,
         )?;
         Ok(unit.definitions.iter().find_map(|it| match it.what {
-            Defined::Plan { code } => Some(Plan {
+            DefinitionCode::Plan { code } => Some(LoadedPlan {
                 unit: Arc::clone(&unit),
                 code,
                 index: it.index,
@@ -312,13 +317,13 @@ impl Evaluator<'_> {
     }
 
     /// The types of a plan's parameters, in their order.
-    pub fn plan_types(&mut self, plan: &Plan) -> Eval<Vec<Type>> {
+    pub fn plan_types(&mut self, plan: &LoadedPlan) -> Eval<Vec<Type>> {
         Ok(self.signature(&plan.unit, plan.code)?.types.clone())
     }
 
     /// Runs a plan with arguments by name. Its value is that of its `return`; without one, `undef`.
-    pub fn run_plan(&mut self, plan: &Plan, arguments: &Hash) -> Eval {
-        self.call_by_name(&plan.unit, plan.code, None, arguments, ByName::Plan)
+    pub fn run_plan(&mut self, plan: &LoadedPlan, arguments: &Hash) -> Eval {
+        self.call_by_name(&plan.unit, plan.code, None, arguments, NamedCall::Plan)
     }
 
     /// Calls code with arguments by name: plans and templates.
@@ -328,7 +333,7 @@ impl Evaluator<'_> {
         index: u32,
         outer: Option<&Rc<Frame>>,
         arguments: &Hash,
-        what: ByName,
+        what: NamedCall,
     ) -> Eval {
         self.enter_call()?;
         let saved = self.matches.take();
@@ -347,7 +352,7 @@ impl Evaluator<'_> {
         index: u32,
         frame: &Rc<Frame>,
         arguments: &Hash,
-        what: ByName,
+        what: NamedCall,
     ) -> Eval {
         let code = unit.code(index);
         let signature = self.signature(unit, index)?;
@@ -362,11 +367,11 @@ impl Evaluator<'_> {
             given.insert(&*parameter.name, value.clone());
             frame.set(parameter.slot, value);
         }
-        let cx = Cx {
+        let cx = EvalContext {
             unit,
             frame: Some(frame),
         };
-        if what == ByName::Unchecked {
+        if what == NamedCall::Unchecked {
             return self.body(cx, code.body);
         }
         for (name, value) in arguments.iter() {
@@ -381,7 +386,7 @@ impl Evaluator<'_> {
             return Err(EvalError::raw(text).into());
         }
         let given = match self.body(cx, code.body) {
-            Ok(_) if what == ByName::Plan => Ok(Value::Undef),
+            Ok(_) if what == NamedCall::Plan => Ok(Value::Undef),
             given => given,
         };
         checked_return(code, &signature, caught(given, true)?)
@@ -390,7 +395,7 @@ impl Evaluator<'_> {
 
 /// What is called with arguments by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ByName {
+pub(crate) enum NamedCall {
     /// Its arguments are checked, and only `return` gives a value.
     Plan,
     /// Its arguments are checked.

@@ -5,9 +5,9 @@ use std::fmt::Display;
 
 use pcore::Value;
 
-use super::{Cx, Evaluator};
+use super::{EvalContext, Evaluator};
 use crate::budget::Exhausted;
-use crate::code::Kind;
+use crate::code::NodeKind;
 use crate::defaults::{self, ELEMENT_BYTES};
 use crate::error::{BUDGET_EXHAUSTED, Eval, EvalError, Unwind};
 use crate::label;
@@ -17,7 +17,7 @@ impl Evaluator<'_> {
     #[cold]
     pub(crate) fn fail(
         &self,
-        cx: Cx<'_>,
+        cx: EvalContext<'_>,
         at: u32,
         code: &'static str,
         text: impl Display,
@@ -26,7 +26,12 @@ impl Evaluator<'_> {
     }
 
     #[cold]
-    pub(crate) fn exhausted(&self, cx: Cx<'_>, at: u32, exhausted: &Exhausted) -> Box<Unwind> {
+    pub(crate) fn exhausted(
+        &self,
+        cx: EvalContext<'_>,
+        at: u32,
+        exhausted: &Exhausted,
+    ) -> Box<Unwind> {
         let (text, hint) = self.budget.describe(exhausted);
         EvalError::at(BUDGET_EXHAUSTED, text, cx.unit.place(at))
             .with_hint(hint)
@@ -41,13 +46,13 @@ impl Evaluator<'_> {
     }
 
     /// Takes the bytes of a list before it is made.
-    pub(crate) fn charge_list(&self, cx: Cx<'_>, at: u32, elements: usize) -> Eval<()> {
+    pub(crate) fn charge_list(&self, cx: EvalContext<'_>, at: u32, elements: usize) -> Eval<()> {
         self.take_bytes(elements as u64 * ELEMENT_BYTES)
             .map_err(|exhausted| self.exhausted(cx, at, &exhausted))
     }
 
     /// Takes the bytes of a text before it is made.
-    pub(crate) fn charge_text(&self, cx: Cx<'_>, at: u32, bytes: usize) -> Eval<()> {
+    pub(crate) fn charge_text(&self, cx: EvalContext<'_>, at: u32, bytes: usize) -> Eval<()> {
         self.take_bytes(bytes as u64)
             .map_err(|exhausted| self.exhausted(cx, at, &exhausted))
     }
@@ -92,7 +97,12 @@ impl Evaluator<'_> {
 
     /// Refuses values that hold each other too deeply. What is nested by a loop is nested through the
     /// first or the last list in it, so only those are followed.
-    pub(crate) fn check_nesting(&self, cx: Cx<'_>, at: u32, elements: &[Value]) -> Eval<()> {
+    pub(crate) fn check_nesting(
+        &self,
+        cx: EvalContext<'_>,
+        at: u32,
+        elements: &[Value],
+    ) -> Eval<()> {
         if nesting(elements) < defaults::NESTING_MAX {
             return Ok(());
         }
@@ -140,43 +150,43 @@ fn outermost<'a>(mut elements: impl DoubleEndedIterator<Item = &'a Value>) -> Op
 }
 
 /// What an expression is called in an error text.
-pub(crate) fn node_label(kind: &Kind) -> Cow<'static, str> {
+pub(crate) fn node_label(kind: &NodeKind) -> Cow<'static, str> {
     Cow::Borrowed(match kind {
-        Kind::Const(value) => return Cow::Owned(label::of_value(value)),
-        Kind::Nop => "Nop Expression",
-        Kind::Parenthesized(_) => "Parenthesized Expression",
-        Kind::Interpolated(_) => "Double Quoted String",
-        Kind::Heredoc { syntax, .. } => return Cow::Owned(format!("'@({syntax})' expression")),
-        Kind::List(_) => "Array Expression",
-        Kind::Hash(_) => "Hash Expression",
-        Kind::Variable(_) | Kind::Group(_) => "Variable",
-        Kind::Assign { .. } => "'=' expression",
-        Kind::Arithmetic { operator, .. } | Kind::Compare { operator, .. } => {
+        NodeKind::Const(value) => return Cow::Owned(label::of_value(value)),
+        NodeKind::Nop => "Nop Expression",
+        NodeKind::Parenthesized(_) => "Parenthesized Expression",
+        NodeKind::Interpolated(_) => "Double Quoted String",
+        NodeKind::Heredoc { syntax, .. } => return Cow::Owned(format!("'@({syntax})' expression")),
+        NodeKind::List(_) => "Array Expression",
+        NodeKind::Hash(_) => "Hash Expression",
+        NodeKind::Variable(_) | NodeKind::Group(_) => "Variable",
+        NodeKind::Assign { .. } => "'=' expression",
+        NodeKind::Arithmetic { operator, .. } | NodeKind::Compare { operator, .. } => {
             label::of_operator(*operator)
         }
-        Kind::Match { negated: false, .. } => "'=~' expression",
-        Kind::Match { negated: true, .. } => "'!~' expression",
-        Kind::In { .. } => "'in' expression",
-        Kind::And { .. } => "'and' expression",
-        Kind::Or { .. } => "'or' expression",
-        Kind::Not(_) => "'not' expression",
-        Kind::Minus(_) => "Unary Minus",
-        Kind::Splat(_) => "Unfold",
-        Kind::Access { .. } => "'[]' expression",
-        Kind::If { .. } => "'if' statement",
-        Kind::Unless { .. } => "'unless' Statement",
-        Kind::Case(_) => "'case' statement",
-        Kind::Selector(_) => "Selector Expression",
-        Kind::Block(_) => "Block Expression",
-        Kind::Call(_) | Kind::Construct(_) => "Function Call",
-        Kind::Method(_) => "Method call",
-        Kind::TypeName(_) => "Type-Name",
-        Kind::Epp(_) => "Epp Template",
-        Kind::RenderText(_) => "Epp Text",
-        Kind::Render(_) => "Epp Interpolated Expression",
-        Kind::Apply(_) => "'apply' expression",
-        Kind::Catalog { what, .. } => what,
-        Kind::Reserved(word) => return Cow::Owned(format!("Reserved Word '{word}'")),
-        Kind::Illegal(_) => "Expression",
+        NodeKind::Match { negated: false, .. } => "'=~' expression",
+        NodeKind::Match { negated: true, .. } => "'!~' expression",
+        NodeKind::In { .. } => "'in' expression",
+        NodeKind::And { .. } => "'and' expression",
+        NodeKind::Or { .. } => "'or' expression",
+        NodeKind::Not(_) => "'not' expression",
+        NodeKind::Minus(_) => "Unary Minus",
+        NodeKind::Splat(_) => "Unfold",
+        NodeKind::Access { .. } => "'[]' expression",
+        NodeKind::If { .. } => "'if' statement",
+        NodeKind::Unless { .. } => "'unless' Statement",
+        NodeKind::Case(_) => "'case' statement",
+        NodeKind::Selector(_) => "Selector Expression",
+        NodeKind::Block(_) => "Block Expression",
+        NodeKind::Call(_) | NodeKind::Construct(_) => "Function Call",
+        NodeKind::Method(_) => "Method call",
+        NodeKind::TypeName(_) => "Type-Name",
+        NodeKind::Epp(_) => "Epp Template",
+        NodeKind::RenderText(_) => "Epp Text",
+        NodeKind::Render(_) => "Epp Interpolated Expression",
+        NodeKind::Apply(_) => "'apply' expression",
+        NodeKind::Catalog { what, .. } => what,
+        NodeKind::Reserved(word) => return Cow::Owned(format!("Reserved Word '{word}'")),
+        NodeKind::Illegal(_) => "Expression",
     })
 }

@@ -1,7 +1,7 @@
 //! The walk over a unit. Main type: [`Evaluator`].
 //!
 //! One evaluator belongs to one stack: a plan has one, and each branch that it starts has its own, made
-//! of a [`Seed`]. The rule that must hold: every expression takes a step of the budget and looks
+//! of a [`BranchSeed`]. The rule that must hold: every expression takes a step of the budget and looks
 //! at the stack before it does anything, and every error gets the place of the innermost expression.
 
 mod access;
@@ -32,34 +32,34 @@ use pcore::{Hash, Type, Value};
 
 pub(crate) use self::access::element;
 pub(crate) use self::compare::{casecmp, compare as compare_values};
-pub(crate) use self::entry::ByName;
-pub use self::entry::{Plan, Scope, Seed};
+pub(crate) use self::entry::NamedCall;
+pub use self::entry::{BranchSeed, LoadedPlan, VariableScope};
 pub(crate) use self::fail::node_label;
 use crate::budget::{Budget, Stack};
-use crate::code::{Kind, Node, NodeId, Signature, Unit};
+use crate::code::{Node, NodeId, NodeKind, Signature, Unit};
 use crate::error::{Eval, EvalError, Unwind};
 use crate::frame::{Frame, Globals};
 use crate::host::{CatalogExpression, Host};
-use crate::live::{Branches, Keeper, Region};
+use crate::live::{BranchGuard, Branches, MemoryRegion};
 use crate::loader::Loader;
-use crate::matches::Match;
+use crate::matches::RegexMatch;
 
 /// Evaluates programs for a host, within limits.
 pub struct Evaluator<'h> {
     pub(crate) host: &'h dyn Host,
-    pub(crate) shared: Rc<Shared>,
+    pub(crate) shared: Rc<SharedState>,
     pub(crate) budget: Budget,
     /// What the call that is being evaluated has taken of it.
-    pub(crate) region: Region,
+    pub(crate) region: MemoryRegion,
     /// The branch that this evaluation is, if it is one.
-    pub(crate) keeper: Option<Rc<Keeper>>,
+    pub(crate) keeper: Option<Rc<BranchGuard>>,
     /// The branches that it started.
     pub(crate) branches: Branches,
     pub(crate) stack: Stack,
     /// Calls inside each other.
     pub(crate) calls: u32,
     /// The last match, for `$0` and the like.
-    pub(crate) matches: Option<Rc<Match>>,
+    pub(crate) matches: Option<Rc<RegexMatch>>,
     /// Types that only the text that is being read knows.
     pub(crate) local_types: Vec<(Arc<str>, Type)>,
     /// What the templates that are being rendered have written, the innermost last.
@@ -71,19 +71,19 @@ pub struct Evaluator<'h> {
 }
 
 /// What all branches of one evaluation have in common.
-pub(crate) struct Shared {
+pub(crate) struct SharedState {
     pub(crate) globals: Globals,
     pub(crate) loader: Loader,
     pub(crate) patterns: ruby_regex::Cache,
     /// The types of the code that was called, by the unit's address. Types depend on the environment, so
     /// they are not kept in units, which environments may share.
-    pub(crate) signatures: RefCell<HashMap<(usize, u32), Known>>,
+    pub(crate) signatures: RefCell<HashMap<(usize, u32), CachedSignature>>,
     /// The keys of what is logged only once.
     pub(crate) said_once: RefCell<HashSet<String>>,
 }
 
 /// The types of some code. The unit is held, so that its address stays its own.
-pub(crate) struct Known {
+pub(crate) struct CachedSignature {
     pub(crate) _unit: Arc<Unit>,
     pub(crate) signature: Rc<Signature>,
 }
@@ -97,7 +97,7 @@ impl std::fmt::Debug for Evaluator<'_> {
     }
 }
 
-impl std::fmt::Debug for Shared {
+impl std::fmt::Debug for SharedState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Shared").finish_non_exhaustive()
     }
@@ -105,14 +105,14 @@ impl std::fmt::Debug for Shared {
 
 /// The code and the frame that an expression is evaluated in.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Cx<'a> {
+pub(crate) struct EvalContext<'a> {
     pub(crate) unit: &'a Arc<Unit>,
     pub(crate) frame: Option<&'a Rc<Frame>>,
 }
 
 impl Evaluator<'_> {
     /// The value of an expression.
-    pub(crate) fn eval(&mut self, cx: Cx<'_>, id: NodeId) -> Eval {
+    pub(crate) fn eval(&mut self, cx: EvalContext<'_>, id: NodeId) -> Eval {
         let node = cx.unit.node(id);
         if let Err(exhausted) = self.budget.step().and_then(|()| self.stack.check()) {
             return Err(self.exhausted(cx, node.at, &exhausted));
@@ -121,11 +121,11 @@ impl Evaluator<'_> {
             self.host.breathe()?;
         }
         let result = match &node.kind {
-            Kind::Const(value) => return Ok(value.clone()),
-            Kind::Variable(variable) => self.variable(cx, node.at, variable),
-            Kind::Call(call) => self.call(cx, node, call),
-            Kind::Method(method) => self.method(cx, node, method),
-            Kind::Block(statements) => self.statements(cx, statements),
+            NodeKind::Const(value) => return Ok(value.clone()),
+            NodeKind::Variable(variable) => self.variable(cx, node.at, variable),
+            NodeKind::Call(call) => self.call(cx, node, call),
+            NodeKind::Method(method) => self.method(cx, node, method),
+            NodeKind::Block(statements) => self.statements(cx, statements),
             _ => self.operator(cx, node),
         };
         match result {
@@ -136,73 +136,73 @@ impl Evaluator<'_> {
 
     /// Operators and literals. Each is a function of its own, so that the frames on the way to a deep
     /// expression stay small.
-    fn operator(&mut self, cx: Cx<'_>, node: &Node) -> Eval {
+    fn operator(&mut self, cx: EvalContext<'_>, node: &Node) -> Eval {
         match &node.kind {
-            Kind::Arithmetic {
+            NodeKind::Arithmetic {
                 operator,
                 left,
                 right,
             } => self.arithmetic(cx, node, *operator, *left, *right),
-            Kind::Compare {
+            NodeKind::Compare {
                 operator,
                 left,
                 right,
             } => self.comparison(cx, node, *operator, *left, *right),
-            Kind::Match {
+            NodeKind::Match {
                 negated,
                 left,
                 right,
             } => self.match_operator(cx, *negated, *left, *right),
-            Kind::In { left, right } => self.in_operator(cx, *left, *right),
-            Kind::And { left, right } => self.and(cx, *left, *right),
-            Kind::Or { left, right } => self.or(cx, *left, *right),
-            Kind::Not(operand) => self.not(cx, *operand),
-            Kind::Minus(operand) => self.minus(cx, node, *operand),
-            Kind::Splat(operand) => self.splat(cx, *operand),
-            Kind::Access { left, keys } => self.access(cx, node, *left, keys),
-            Kind::Assign { target, value } => self.assign(cx, node, target, *value),
-            Kind::Parenthesized(inner) => self.eval(cx, *inner),
+            NodeKind::In { left, right } => self.in_operator(cx, *left, *right),
+            NodeKind::And { left, right } => self.and(cx, *left, *right),
+            NodeKind::Or { left, right } => self.or(cx, *left, *right),
+            NodeKind::Not(operand) => self.not(cx, *operand),
+            NodeKind::Minus(operand) => self.minus(cx, node, *operand),
+            NodeKind::Splat(operand) => self.splat(cx, *operand),
+            NodeKind::Access { left, keys } => self.access(cx, node, *left, keys),
+            NodeKind::Assign { target, value } => self.assign(cx, node, target, *value),
+            NodeKind::Parenthesized(inner) => self.eval(cx, *inner),
             _ => self.literal(cx, node),
         }
     }
 
-    fn literal(&mut self, cx: Cx<'_>, node: &Node) -> Eval {
+    fn literal(&mut self, cx: EvalContext<'_>, node: &Node) -> Eval {
         match &node.kind {
-            Kind::Interpolated(pieces) => self.interpolated(cx, node.at, pieces),
-            Kind::Heredoc { text, syntax } => self.heredoc(cx, *text, syntax),
-            Kind::List(items) => self.list(cx, node.at, items),
-            Kind::Hash(entries) => self.hash(cx, node.at, entries),
-            Kind::Group(number) => Ok(self
+            NodeKind::Interpolated(pieces) => self.interpolated(cx, node.at, pieces),
+            NodeKind::Heredoc { text, syntax } => self.heredoc(cx, *text, syntax),
+            NodeKind::List(items) => self.list(cx, node.at, items),
+            NodeKind::Hash(entries) => self.hash(cx, node.at, entries),
+            NodeKind::Group(number) => Ok(self
                 .matches
                 .as_ref()
                 .map_or(Value::Undef, |found| found.group(*number))),
-            Kind::TypeName(name) => self.type_name(cx, node.at, name),
-            Kind::Nop => Ok(Value::Undef),
+            NodeKind::TypeName(name) => self.type_name(cx, node.at, name),
+            NodeKind::Nop => Ok(Value::Undef),
             _ => self.control(cx, node),
         }
     }
 
-    fn control(&mut self, cx: Cx<'_>, node: &Node) -> Eval {
+    fn control(&mut self, cx: EvalContext<'_>, node: &Node) -> Eval {
         match &node.kind {
-            Kind::If {
+            NodeKind::If {
                 test,
                 then,
                 otherwise,
             } => self.conditional(cx, *test, *then, *otherwise),
-            Kind::Unless {
+            NodeKind::Unless {
                 test,
                 then,
                 otherwise,
             } => self.conditional(cx, *test, *otherwise, *then),
-            Kind::Case(case) => self.case(cx, case),
-            Kind::Selector(case) => self.selector(cx, case),
-            Kind::Construct(construct) => self.construct(cx, node, construct),
-            Kind::Epp(body) => self.template(cx, *body),
-            Kind::RenderText(text) => self.render(text.clone()),
-            Kind::Render(inner) => self.render_value(cx, node.at, *inner),
-            Kind::Apply(apply) => self.apply(cx, node.at, apply),
-            Kind::Catalog { what, expression } => self.catalog(cx, node.at, what, *expression),
-            Kind::Reserved(word) => Err(self.fail(
+            NodeKind::Case(case) => self.case(cx, case),
+            NodeKind::Selector(case) => self.selector(cx, case),
+            NodeKind::Construct(construct) => self.construct(cx, node, construct),
+            NodeKind::Epp(body) => self.template(cx, *body),
+            NodeKind::RenderText(text) => self.render(text.clone()),
+            NodeKind::Render(inner) => self.render_value(cx, node.at, *inner),
+            NodeKind::Apply(apply) => self.apply(cx, node.at, apply),
+            NodeKind::Catalog { what, expression } => self.catalog(cx, node.at, what, *expression),
+            NodeKind::Reserved(word) => Err(self.fail(
                 cx,
                 node.at,
                 "RESERVED_WORD",
@@ -210,14 +210,14 @@ impl Evaluator<'_> {
                     "Use of reserved word: {word}, must be quoted if intended to be a String value"
                 ),
             )),
-            Kind::Illegal(issue) => Err(self.fail(cx, node.at, issue.0, &issue.1)),
+            NodeKind::Illegal(issue) => Err(self.fail(cx, node.at, issue.0, &issue.1)),
             // the other kinds were taken by the functions above
             _ => Ok(Value::Undef),
         }
     }
 
     #[inline(never)]
-    fn statements(&mut self, cx: Cx<'_>, statements: &[NodeId]) -> Eval {
+    fn statements(&mut self, cx: EvalContext<'_>, statements: &[NodeId]) -> Eval {
         let mut last = Value::Undef;
         for statement in statements {
             last = self.eval(cx, *statement)?;
@@ -226,8 +226,8 @@ impl Evaluator<'_> {
     }
 
     /// The body of a call, which has a frame of its own: between its statements only the variables are held.
-    pub(crate) fn body(&mut self, cx: Cx<'_>, id: NodeId) -> Eval {
-        let (Kind::Block(statements), Some(frame)) = (&cx.unit.node(id).kind, cx.frame) else {
+    pub(crate) fn body(&mut self, cx: EvalContext<'_>, id: NodeId) -> Eval {
+        let (NodeKind::Block(statements), Some(frame)) = (&cx.unit.node(id).kind, cx.frame) else {
             return self.eval(cx, id);
         };
         let Some((last, before)) = statements.split_last() else {
@@ -242,7 +242,7 @@ impl Evaluator<'_> {
     }
 
     #[inline(never)]
-    fn list(&mut self, cx: Cx<'_>, at: u32, items: &[NodeId]) -> Eval {
+    fn list(&mut self, cx: EvalContext<'_>, at: u32, items: &[NodeId]) -> Eval {
         let elements = self.unfold(cx, items)?;
         self.charge_list(cx, at, elements.len())?;
         self.check_nesting(cx, at, &elements)?;
@@ -250,12 +250,12 @@ impl Evaluator<'_> {
     }
 
     /// The values of a list in which splats stand for their elements.
-    pub(crate) fn unfold(&mut self, cx: Cx<'_>, items: &[NodeId]) -> Eval<Vec<Value>> {
+    pub(crate) fn unfold(&mut self, cx: EvalContext<'_>, items: &[NodeId]) -> Eval<Vec<Value>> {
         let mut elements = Vec::with_capacity(items.len());
         for item in items {
             let value = self.eval(cx, *item)?;
             match (&cx.unit.node(*item).kind, value) {
-                (Kind::Splat(_), Value::Array(inner)) => {
+                (NodeKind::Splat(_), Value::Array(inner)) => {
                     self.charge_list(cx, cx.unit.node(*item).at, inner.len())?;
                     elements.extend_from_slice(&inner);
                 }
@@ -266,7 +266,7 @@ impl Evaluator<'_> {
     }
 
     #[inline(never)]
-    fn hash(&mut self, cx: Cx<'_>, at: u32, entries: &[(NodeId, NodeId)]) -> Eval {
+    fn hash(&mut self, cx: EvalContext<'_>, at: u32, entries: &[(NodeId, NodeId)]) -> Eval {
         self.charge_list(cx, at, entries.len() * 2)?;
         let mut hash = Hash::with_capacity(entries.len());
         let mut unknown = Vec::new();
@@ -290,7 +290,7 @@ impl Evaluator<'_> {
     #[inline(never)]
     fn catalog(
         &mut self,
-        cx: Cx<'_>,
+        cx: EvalContext<'_>,
         at: u32,
         what: &str,
         expression: syntax::ast::ExprId,
@@ -299,7 +299,7 @@ impl Evaluator<'_> {
         let expression = CatalogExpression {
             ast: &cx.unit.ast,
             expression,
-            scope: Scope::new(cx.frame.cloned()),
+            scope: VariableScope::new(cx.frame.cloned()),
             place: cx.unit.place(at),
         };
         match host.catalog(self, expression) {
@@ -326,7 +326,7 @@ impl Unwind {
 /// Gives an error the place of the expression that met it.
 #[cold]
 #[inline(never)]
-fn place(mut unwind: Box<Unwind>, cx: Cx<'_>, node: &Node) -> Box<Unwind> {
+fn place(mut unwind: Box<Unwind>, cx: EvalContext<'_>, node: &Node) -> Box<Unwind> {
     if let Unwind::Error(error) = unwind.as_mut() {
         error.message = format!(
             "Evaluation Error: Error while evaluating {}, {}",

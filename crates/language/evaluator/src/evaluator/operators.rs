@@ -3,7 +3,7 @@
 use pcore::Value;
 
 use super::collecting::pairs;
-use super::{Cx, Evaluator};
+use super::{EvalContext, Evaluator};
 use crate::code::{Node, NodeId};
 use crate::error::{Eval, Unwind};
 use crate::label;
@@ -12,7 +12,7 @@ impl Evaluator<'_> {
     #[inline(never)]
     pub(super) fn match_operator(
         &mut self,
-        cx: Cx<'_>,
+        cx: EvalContext<'_>,
         negated: bool,
         left_id: NodeId,
         right_id: NodeId,
@@ -55,7 +55,7 @@ impl Evaluator<'_> {
     }
 
     #[cold]
-    fn not_a_pattern(&self, cx: Cx<'_>, right: NodeId, unwind: Unwind) -> Box<Unwind> {
+    fn not_a_pattern(&self, cx: EvalContext<'_>, right: NodeId, unwind: Unwind) -> Box<Unwind> {
         let Unwind::Error(error) = unwind else {
             return Box::new(unwind);
         };
@@ -67,7 +67,7 @@ impl Evaluator<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn and(&mut self, cx: Cx<'_>, left: NodeId, right: NodeId) -> Eval {
+    pub(super) fn and(&mut self, cx: EvalContext<'_>, left: NodeId, right: NodeId) -> Eval {
         let left = self.eval(cx, left)?;
         if self.looks_ahead && left.is_unknown() {
             return self.unknown_junction(cx, &left, right);
@@ -79,7 +79,7 @@ impl Evaluator<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn or(&mut self, cx: Cx<'_>, left: NodeId, right: NodeId) -> Eval {
+    pub(super) fn or(&mut self, cx: EvalContext<'_>, left: NodeId, right: NodeId) -> Eval {
         let left = self.eval(cx, left)?;
         if self.looks_ahead && left.is_unknown() {
             return self.unknown_junction(cx, &left, right);
@@ -91,7 +91,7 @@ impl Evaluator<'_> {
     }
 
     /// Whether a condition takes it for true.
-    fn truth(&mut self, cx: Cx<'_>, operand: NodeId) -> Eval {
+    fn truth(&mut self, cx: EvalContext<'_>, operand: NodeId) -> Eval {
         let value = self.eval(cx, operand)?;
         if self.looks_ahead && value.is_unknown() {
             return Ok(self.unknown_of(&[&value]).unwrap_or_default());
@@ -100,7 +100,7 @@ impl Evaluator<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn not(&mut self, cx: Cx<'_>, operand: NodeId) -> Eval {
+    pub(super) fn not(&mut self, cx: EvalContext<'_>, operand: NodeId) -> Eval {
         let truth = self.truth(cx, operand)?;
         Ok(match truth {
             Value::Bool(truth) => Value::Bool(!truth),
@@ -109,7 +109,7 @@ impl Evaluator<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn minus(&mut self, cx: Cx<'_>, node: &Node, operand: NodeId) -> Eval {
+    pub(super) fn minus(&mut self, cx: EvalContext<'_>, node: &Node, operand: NodeId) -> Eval {
         let value = self.eval(cx, operand)?;
         if let Some(unknown) = self.unknown_of(&[&value]) {
             return Ok(unknown);
@@ -127,7 +127,7 @@ impl Evaluator<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn splat(&mut self, cx: Cx<'_>, operand: NodeId) -> Eval {
+    pub(super) fn splat(&mut self, cx: EvalContext<'_>, operand: NodeId) -> Eval {
         let value = self.eval(cx, operand)?;
         if self.looks_ahead && value.is_unknown() {
             self.depends_on(&[&value]);

@@ -4,16 +4,16 @@ use std::fmt::{self, Write};
 
 use pcore::Value;
 
-use super::{Cx, Evaluator};
+use super::{EvalContext, Evaluator};
 use crate::budget::Exhausted;
-use crate::code::{Apply, NodeId};
+use crate::code::{ApplyNode, NodeId};
 use crate::error::{Eval, EvalError};
 use crate::host::ApplyBlock;
 use crate::{heredoc_syntax, ruby};
 
 impl Evaluator<'_> {
     #[inline(never)]
-    pub(super) fn interpolated(&mut self, cx: Cx<'_>, at: u32, pieces: &[NodeId]) -> Eval {
+    pub(super) fn interpolated(&mut self, cx: EvalContext<'_>, at: u32, pieces: &[NodeId]) -> Eval {
         let mut text = String::new();
         let mut unknown = Vec::new();
         for piece in pieces {
@@ -33,7 +33,7 @@ impl Evaluator<'_> {
         Ok(unknown.unwrap_or_else(|| Value::Str(text.into())))
     }
 
-    fn append(&self, cx: Cx<'_>, at: u32, text: &mut String, piece: &str) -> Eval<()> {
+    fn append(&self, cx: EvalContext<'_>, at: u32, text: &mut String, piece: &str) -> Eval<()> {
         self.charge_text(cx, at, piece.len())?;
         if (text.len() + piece.len()) as u64 > self.budget.limits().value_bytes_max {
             return Err(self.exhausted(cx, at, &Exhausted::ValueBytes));
@@ -44,7 +44,7 @@ impl Evaluator<'_> {
 
     /// A value as an interpolation shows it, within the limits of one value.
     pub(crate) fn text(&self, value: &Value) -> Eval<String> {
-        let mut bounded = Bounded {
+        let mut bounded = BoundedText {
             text: String::new(),
             bytes_max: usize::try_from(self.budget.limits().value_bytes_max).unwrap_or(usize::MAX),
         };
@@ -55,7 +55,7 @@ impl Evaluator<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn heredoc(&mut self, cx: Cx<'_>, id: NodeId, syntax: &str) -> Eval {
+    pub(super) fn heredoc(&mut self, cx: EvalContext<'_>, id: NodeId, syntax: &str) -> Eval {
         let value = self.eval(cx, id)?;
         if let Value::Str(text) = &value
             && let Err(detail) = heredoc_syntax::check(syntax, text)
@@ -68,7 +68,7 @@ impl Evaluator<'_> {
 
     /// The body of a template: what it wrote, Sensitive if anything in it was.
     #[inline(never)]
-    pub(super) fn template(&mut self, cx: Cx<'_>, body: NodeId) -> Eval {
+    pub(super) fn template(&mut self, cx: EvalContext<'_>, body: NodeId) -> Eval {
         self.rendered.push(Vec::new());
         let result = self.eval(cx, body);
         let pieces = self.rendered.pop().unwrap_or_default();
@@ -104,7 +104,7 @@ impl Evaluator<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn render_value(&mut self, cx: Cx<'_>, at: u32, inner: NodeId) -> Eval {
+    pub(super) fn render_value(&mut self, cx: EvalContext<'_>, at: u32, inner: NodeId) -> Eval {
         let value = self.eval(cx, inner)?;
         let piece = match value {
             Value::Str(_) | Value::Sensitive(_) => value,
@@ -119,7 +119,7 @@ impl Evaluator<'_> {
     }
 
     #[inline(never)]
-    pub(super) fn apply(&mut self, cx: Cx<'_>, at: u32, apply: &Apply) -> Eval {
+    pub(super) fn apply(&mut self, cx: EvalContext<'_>, at: u32, apply: &ApplyNode) -> Eval {
         let arguments = self.unfold(cx, &apply.arguments)?;
         let host = self.host;
         host.apply(
@@ -128,7 +128,7 @@ impl Evaluator<'_> {
                 arguments,
                 ast: &cx.unit.ast,
                 expression: apply.expression,
-                scope: super::Scope::new(cx.frame.cloned()),
+                scope: super::VariableScope::new(cx.frame.cloned()),
                 place: cx.unit.place(at),
             },
         )
@@ -137,12 +137,12 @@ impl Evaluator<'_> {
 
 /// A text that does not grow without an end: lists that share their elements may print as much more
 /// than they are.
-struct Bounded {
+struct BoundedText {
     text: String,
     bytes_max: usize,
 }
 
-impl Write for Bounded {
+impl Write for BoundedText {
     fn write_str(&mut self, piece: &str) -> fmt::Result {
         if self.text.len() + piece.len() > self.bytes_max {
             return Err(fmt::Error);

@@ -3,13 +3,17 @@
 use pcore::{Timespan, Timestamp, Value};
 use syntax::ast::BinaryOp;
 
-use super::arithmetic::{Refusal, floor_division, integers};
+use super::arithmetic::{ArithmeticError, floor_division, integers};
 use crate::label;
 
 const NANOS_PER_SECOND: i128 = 1_000_000_000;
 
 /// At least one side is a time.
-pub(super) fn times(operator: BinaryOp, left: &Value, right: &Value) -> Result<Value, Refusal> {
+pub(super) fn times(
+    operator: BinaryOp,
+    left: &Value,
+    right: &Value,
+) -> Result<Value, ArithmeticError> {
     let is_time = |value: &Value| matches!(value, Value::Timespan(_) | Value::Timestamp(_));
     if is_time(left) {
         return time_first(operator, left, right);
@@ -18,7 +22,7 @@ pub(super) fn times(operator: BinaryOp, left: &Value, right: &Value) -> Result<V
         || !is_time(right)
         || matches!(left, Value::SemVer(_))
     {
-        return Err(Refusal::Left);
+        return Err(ArithmeticError::Left);
     }
     match (operator, right) {
         (BinaryOp::Add, _) | (BinaryOp::Mul, Value::Timespan(_)) => {
@@ -26,21 +30,21 @@ pub(super) fn times(operator: BinaryOp, left: &Value, right: &Value) -> Result<V
         }
         (BinaryOp::Sub, Value::Timespan(_)) => match seconds(left).and_then(span) {
             Some(span) => time_first(operator, &span, right),
-            None => Err(Refusal::Both),
+            None => Err(ArithmeticError::Both),
         },
-        _ => Err(Refusal::Both),
+        _ => Err(ArithmeticError::Both),
     }
 }
 
-fn time_first(operator: BinaryOp, left: &Value, right: &Value) -> Result<Value, Refusal> {
+fn time_first(operator: BinaryOp, left: &Value, right: &Value) -> Result<Value, ArithmeticError> {
     match left {
         Value::Timestamp(time) => timestamp(operator, *time, right),
         Value::Timespan(length) => timespan(operator, *length, right),
-        _ => Err(Refusal::Left),
+        _ => Err(ArithmeticError::Left),
     }
 }
 
-fn timestamp(operator: BinaryOp, time: Timestamp, right: &Value) -> Result<Value, Refusal> {
+fn timestamp(operator: BinaryOp, time: Timestamp, right: &Value) -> Result<Value, ArithmeticError> {
     let nanos = time.nanos();
     let result = match (operator, right) {
         (BinaryOp::Sub, Value::Timestamp(other)) => span(nanos - other.nanos()),
@@ -54,12 +58,12 @@ fn timestamp(operator: BinaryOp, time: Timestamp, right: &Value) -> Result<Value
             Some(less) => instant(nanos - less),
             None => return refused(right, "cannot be subtracted from a Timestamp"),
         },
-        _ => return Err(Refusal::Left),
+        _ => return Err(ArithmeticError::Left),
     };
     result.ok_or_else(too_far)
 }
 
-fn timespan(operator: BinaryOp, length: Timespan, right: &Value) -> Result<Value, Refusal> {
+fn timespan(operator: BinaryOp, length: Timespan, right: &Value) -> Result<Value, ArithmeticError> {
     let nanos = length.nanos();
     let result = match (operator, right) {
         (BinaryOp::Add, Value::Timestamp(time)) => instant(nanos + time.nanos()),
@@ -81,18 +85,18 @@ fn timespan(operator: BinaryOp, length: Timespan, right: &Value) -> Result<Value
         (BinaryOp::Mul, other) => {
             let what = label::a_an(&label::of_value(other));
             let text = format!("A Timestamp cannot be multiplied by {what}");
-            return Err(Refusal::Text(text));
+            return Err(ArithmeticError::Text(text));
         }
-        (BinaryOp::Div, Value::Int(0)) => return Err(Refusal::DivisionByZero),
+        (BinaryOp::Div, Value::Int(0)) => return Err(ArithmeticError::DivisionByZero),
         (BinaryOp::Div, Value::Int(divisor)) => span(floor_division(nanos, i128::from(*divisor))),
-        (BinaryOp::Div, Value::Float(0.0)) => return Err(Refusal::DivisionByZero),
+        (BinaryOp::Div, Value::Float(0.0)) => return Err(ArithmeticError::DivisionByZero),
         (BinaryOp::Div, Value::Float(divisor)) => span((nanos as f64 / divisor).floor() as i128),
         (BinaryOp::Div, other) => {
             let what = label::a_an(&label::of_value(other));
             let text = format!("A Timespan cannot be divided by {what}");
-            return Err(Refusal::Text(text));
+            return Err(ArithmeticError::Text(text));
         }
-        (BinaryOp::Mod, Value::Float(_)) => return Err(Refusal::Both),
+        (BinaryOp::Mod, Value::Float(_)) => return Err(ArithmeticError::Both),
         (BinaryOp::Mod, Value::Int(divisor)) => {
             let whole = i64::try_from(floor_division(nanos, NANOS_PER_SECOND));
             return integers(operator, whole.unwrap_or(i64::MAX), *divisor);
@@ -100,20 +104,20 @@ fn timespan(operator: BinaryOp, length: Timespan, right: &Value) -> Result<Value
         (BinaryOp::Mod, other) => {
             let what = label::a_an(&label::of_value(other));
             let text = format!("Can not do modulus on a Timespan using a {what}");
-            return Err(Refusal::Text(text));
+            return Err(ArithmeticError::Text(text));
         }
-        _ => return Err(Refusal::Left),
+        _ => return Err(ArithmeticError::Left),
     };
     result.ok_or_else(too_far)
 }
 
-fn refused(right: &Value, what: &str) -> Result<Value, Refusal> {
+fn refused(right: &Value, what: &str) -> Result<Value, ArithmeticError> {
     let subject = label::a_an_uc(&label::of_value(right));
-    Err(Refusal::Text(format!("{subject} {what}")))
+    Err(ArithmeticError::Text(format!("{subject} {what}")))
 }
 
-fn too_far() -> Refusal {
-    Refusal::Text("the time is too far away".to_owned())
+fn too_far() -> ArithmeticError {
+    ArithmeticError::Text("the time is too far away".to_owned())
 }
 
 fn span(nanos: i128) -> Option<Value> {

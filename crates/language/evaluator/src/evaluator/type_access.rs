@@ -2,14 +2,14 @@
 
 use pcore::{Type, Value};
 
-use super::{Cx, Evaluator};
+use super::{EvalContext, Evaluator};
 use crate::code::{Node, NodeId};
 use crate::error::{Eval, raise};
 
 impl Evaluator<'_> {
     pub(super) fn access_type(
         &mut self,
-        cx: Cx<'_>,
+        cx: EvalContext<'_>,
         node: &Node,
         ty: &Type,
         ids: &[NodeId],

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use pcore::{Type, Value};
 
 use super::access::relative;
-use super::{Cx, Evaluator};
+use super::{EvalContext, Evaluator};
 use crate::error::{Eval, EvalError, Unwind};
 use crate::suggest;
 
 impl Evaluator<'_> {
     #[inline(never)]
-    pub(super) fn type_name(&mut self, cx: Cx<'_>, at: u32, name: &str) -> Eval {
+    pub(super) fn type_name(&mut self, cx: EvalContext<'_>, at: u32, name: &str) -> Eval {
         match self.find_type(cx, name)? {
             Some(ty) => Ok(Value::Type(ty)),
             None => Err(self.unknown_type(cx, at, name)),
@@ -20,7 +20,7 @@ impl Evaluator<'_> {
     }
 
     /// The type of a name; `None` if there is none.
-    pub(crate) fn find_type(&mut self, cx: Cx<'_>, name: &str) -> Eval<Option<Type>> {
+    pub(crate) fn find_type(&mut self, cx: EvalContext<'_>, name: &str) -> Eval<Option<Type>> {
         let name = relative(name);
         if let Some((_, ty)) = self.local_types.iter().find(|(it, _)| *it == name) {
             return Ok(Some(ty.clone()));
@@ -39,7 +39,7 @@ impl Evaluator<'_> {
     }
 
     #[cold]
-    fn unknown_type(&self, cx: Cx<'_>, at: u32, name: &str) -> Box<Unwind> {
+    fn unknown_type(&self, cx: EvalContext<'_>, at: u32, name: &str) -> Box<Unwind> {
         let mut error = EvalError::at(
             "UNKNOWN_RESOURCE_TYPE",
             format!("Resource type not found: {name}"),

@@ -5,12 +5,12 @@
 
 use pcore::Value;
 
-use super::{Cx, Evaluator};
+use super::{EvalContext, Evaluator};
 use crate::block::Block;
-use crate::code::{Call as CallNode, Case, Kind, NodeId};
+use crate::code::{CallNode, CaseNode, NodeId, NodeKind};
 use crate::error::{Eval, EvalError, Unwind};
-use crate::function::{Call, Native};
-use crate::unknown::Unknowns;
+use crate::function::{CallArguments, NativeFunction};
+use crate::unknown::UnknownValues;
 
 /// Functions that do with an unknown argument what they do with any other: they hand it on or tell it.
 const HANDS_ON: &[&str] = &[
@@ -47,7 +47,7 @@ const ITERATIONS: &[&str] = &[
 ];
 
 impl Evaluator<'_> {
-    fn unknowns(&self) -> Option<&dyn Unknowns> {
+    fn unknowns(&self) -> Option<&dyn UnknownValues> {
         match self.looks_ahead {
             true => self.host.unknowns(),
             false => None,
@@ -89,7 +89,7 @@ impl Evaluator<'_> {
         result
     }
 
-    fn goes_on(&self, cx: Cx<'_>, at: u32, value: &Value, how: &str) -> Eval<()> {
+    fn goes_on(&self, cx: EvalContext<'_>, at: u32, value: &Value, how: &str) -> Eval<()> {
         match self.unknowns() {
             Some(unknowns) => {
                 unknowns.goes_on(std::slice::from_ref(value), &cx.unit.place(at), how)
@@ -100,7 +100,12 @@ impl Evaluator<'_> {
 
     /// `and` and `or` of operands of which the first is not known: the second is looked at too.
     #[inline(never)]
-    pub(super) fn unknown_junction(&mut self, cx: Cx<'_>, left: &Value, right: NodeId) -> Eval {
+    pub(super) fn unknown_junction(
+        &mut self,
+        cx: EvalContext<'_>,
+        left: &Value,
+        right: NodeId,
+    ) -> Eval {
         self.depends_on(&[left]);
         let right = self.eval(cx, right)?;
         Ok(self.unknown_of(&[left, &right]).unwrap_or_default())
@@ -111,13 +116,13 @@ impl Evaluator<'_> {
     #[inline(never)]
     pub(super) fn unknown_condition(
         &mut self,
-        cx: Cx<'_>,
+        cx: EvalContext<'_>,
         test: (NodeId, &Value),
         if_true: NodeId,
         if_false: NodeId,
     ) -> Eval {
         let (at, value) = (cx.unit.node(test.0).at, test.1);
-        let is_nothing = matches!(cx.unit.node(if_true).kind, Kind::Nop);
+        let is_nothing = matches!(cx.unit.node(if_true).kind, NodeKind::Nop);
         let (first, second, taken) = match is_nothing {
             false => (if_true, if_false, "true"),
             true => (if_false, if_true, "false"),
@@ -141,8 +146,8 @@ impl Evaluator<'_> {
     #[inline(never)]
     pub(super) fn unknown_case(
         &mut self,
-        cx: Cx<'_>,
-        case: &Case,
+        cx: EvalContext<'_>,
+        case: &CaseNode,
         value: &Value,
     ) -> Eval<Option<NodeId>> {
         let first = case.options.first().map(|choice| choice.then);
@@ -156,7 +161,12 @@ impl Evaluator<'_> {
     }
 
     /// An option that is not known does not fit.
-    pub(super) fn unknown_option(&self, cx: Cx<'_>, id: NodeId, option: &Value) -> Eval<bool> {
+    pub(super) fn unknown_option(
+        &self,
+        cx: EvalContext<'_>,
+        id: NodeId,
+        option: &Value,
+    ) -> Eval<bool> {
         if !(self.looks_ahead && option.has_unknown()) {
             return Ok(false);
         }
@@ -170,7 +180,7 @@ impl Evaluator<'_> {
     #[inline(never)]
     pub(super) fn unknown_method(
         &mut self,
-        cx: Cx<'_>,
+        cx: EvalContext<'_>,
         receiver: &Value,
         call: &CallNode,
         arguments: &[Value],
@@ -185,7 +195,11 @@ impl Evaluator<'_> {
 
     /// Calls a function that may be given something unknown.
     #[inline(never)]
-    pub(crate) fn call_ahead(&mut self, native: &'static Native, call: Call<'_>) -> Eval {
+    pub(crate) fn call_ahead(
+        &mut self,
+        native: &'static NativeFunction,
+        call: CallArguments<'_>,
+    ) -> Eval {
         let name = native.name();
         let is_given = call.arguments.iter().any(Value::has_unknown);
         if is_given && !native.is_of_host() && !HANDS_ON.contains(&name) {
@@ -209,7 +223,7 @@ impl Evaluator<'_> {
     }
 
     /// Nobody knows how many elements there are: what the block does with one is seen.
-    fn iterate_once(&mut self, call: &Call<'_>, block: &Block) -> Eval {
+    fn iterate_once(&mut self, call: &CallArguments<'_>, block: &Block) -> Eval {
         let how = "with what is done for one element; there may be none or more";
         self.goes_on(call.cx, call.at, call.get(0), how)?;
         let arguments: Vec<&Value> = call.arguments.iter().collect();

@@ -5,15 +5,20 @@ use std::rc::Rc;
 use pcore::Value;
 
 use super::closure::PARAMETER_NOT_READY;
-use super::{Cx, Evaluator};
-use crate::code::Variable;
+use super::{EvalContext, Evaluator};
+use crate::code::VariableNode;
 use crate::error::{Eval, EvalError};
 use crate::frame::Frame;
 use crate::suggest;
 
 impl Evaluator<'_> {
     #[inline]
-    pub(super) fn variable(&mut self, cx: Cx<'_>, at: u32, variable: &Variable) -> Eval {
+    pub(super) fn variable(
+        &mut self,
+        cx: EvalContext<'_>,
+        at: u32,
+        variable: &VariableNode,
+    ) -> Eval {
         if let Some(frame) = cx.frame {
             for slot in &variable.slots {
                 if let Some(value) = frame.up(slot.up).and_then(|it| it.get(slot.index)) {
@@ -42,7 +47,7 @@ impl Evaluator<'_> {
 
     /// A variable that has no slot that is set.
     #[inline(never)]
-    fn outer_variable(&mut self, cx: Cx<'_>, at: u32, name: &str) -> Eval {
+    fn outer_variable(&mut self, cx: EvalContext<'_>, at: u32, name: &str) -> Eval {
         match self.lookup_variable(cx, name) {
             Some(result) => result,
             None => Err(self.unknown_variable(cx, at, name)),
@@ -50,7 +55,7 @@ impl Evaluator<'_> {
     }
 
     /// A variable by its name; `None` if nobody knows it.
-    pub(crate) fn lookup_variable(&self, cx: Cx<'_>, name: &str) -> Option<Eval> {
+    pub(crate) fn lookup_variable(&self, cx: EvalContext<'_>, name: &str) -> Option<Eval> {
         self.variable_from(cx.frame, name)
     }
 
@@ -73,7 +78,12 @@ impl Evaluator<'_> {
     }
 
     #[cold]
-    fn unknown_variable(&self, cx: Cx<'_>, at: u32, name: &str) -> Box<crate::error::Unwind> {
+    fn unknown_variable(
+        &self,
+        cx: EvalContext<'_>,
+        at: u32,
+        name: &str,
+    ) -> Box<crate::error::Unwind> {
         let mut known = cx.frame.map(|frame| frame.names()).unwrap_or_default();
         known.extend(self.shared.globals.names());
         let mut error = crate::error::EvalError::at(

@@ -1,34 +1,34 @@
-//! What a function is called with. Main type: [`Call`].
+//! What a function is called with. Main type: [`CallArguments`].
 
 use std::sync::Arc;
 
 use pcore::{Hash, Value};
 
 use crate::block::Block;
-use crate::error::{Eval, Place};
-use crate::evaluator::Cx;
-use crate::{Evaluator, Scope};
+use crate::error::{Eval, SourceLocation};
+use crate::evaluator::EvalContext;
+use crate::{Evaluator, VariableScope};
 
 /// The arguments of a call, already accepted by the form that runs.
 #[derive(Debug)]
-pub struct Call<'a> {
+pub struct CallArguments<'a> {
     pub arguments: Vec<Value>,
     pub block: Option<&'a Block>,
-    pub(crate) cx: Cx<'a>,
+    pub(crate) cx: EvalContext<'a>,
     pub(crate) at: u32,
     /// The name that the function was called by.
     pub name: &'a str,
 }
 
-impl<'a> Call<'a> {
+impl<'a> CallArguments<'a> {
     /// Where the call stands.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> SourceLocation {
         self.cx.unit.place(self.at)
     }
 
     /// The variables around the call.
-    pub fn scope(&self) -> Scope {
-        Scope::new(self.cx.frame.cloned())
+    pub fn scope(&self) -> VariableScope {
+        VariableScope::new(self.cx.frame.cloned())
     }
 
     /// Whether a function of this name can be called from where the call stands.

@@ -2,15 +2,22 @@
 
 use pcore::{CallableType, IntRange, TupleType, Type, Value};
 
-use super::{Block as BlockForm, Call, Count, Form, Native, Ready, ReadyBlock, Run};
+use super::{
+    BlockParameter, CallArguments, Dispatch, DispatchBody, NativeFunction, ParameterCount,
+    TypedBlock, TypedDispatch,
+};
 use crate::Evaluator;
 use crate::block::Block;
 use crate::error::{Eval, raise};
 use crate::mismatch;
 
-impl Native {
+impl NativeFunction {
     /// Runs the first form that accepts the arguments and the block.
-    pub(crate) fn call(&'static self, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    pub(crate) fn call(
+        &'static self,
+        evaluator: &mut Evaluator<'_>,
+        call: CallArguments<'_>,
+    ) -> Eval {
         match evaluator.looks_ahead {
             true => evaluator.call_ahead(self, call),
             false => self.dispatch(evaluator, call),
@@ -18,7 +25,11 @@ impl Native {
     }
 
     /// The same, whatever is known of the arguments.
-    pub(crate) fn dispatch(&'static self, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+    pub(crate) fn dispatch(
+        &'static self,
+        evaluator: &mut Evaluator<'_>,
+        call: CallArguments<'_>,
+    ) -> Eval {
         let forms = self.ready(evaluator)?;
         for (form, ready) in self.function.forms.iter().zip(forms) {
             if !ready.accepts(evaluator, &call.arguments, call.block)? {
@@ -26,12 +37,14 @@ impl Native {
             }
             let name = self.function.name;
             let value = match form.run {
-                Run::Call(run) => run(evaluator, call)?,
-                Run::Host => {
+                DispatchBody::Call(run) => run(evaluator, call)?,
+                DispatchBody::Host => {
                     evaluator.pin(&call.arguments);
                     evaluator.host.run(name, evaluator, call)?
                 }
-                Run::Mismatch(say) => return raise(format!("'{name}' {}", say(&call.arguments))),
+                DispatchBody::Mismatch(say) => {
+                    return raise(format!("'{name}' {}", say(&call.arguments)));
+                }
             };
             return match &ready.returns {
                 Some(ty) if !ty.is_instance(&value) => raise(mismatch::returned(
@@ -45,26 +58,35 @@ impl Native {
         raise(self.mismatch(evaluator, forms, &call))
     }
 
-    fn ready(&'static self, evaluator: &mut Evaluator<'_>) -> Eval<&'static [Ready]> {
+    fn ready(&'static self, evaluator: &mut Evaluator<'_>) -> Eval<&'static [TypedDispatch]> {
         if let Some(forms) = self.forms.get() {
             return Ok(forms);
         }
         let mut forms = Vec::with_capacity(self.function.forms.len());
         for form in self.function.forms {
-            forms.push(Ready::of(evaluator, form, self.function.local_types)?);
+            forms.push(TypedDispatch::of(
+                evaluator,
+                form,
+                self.function.local_types,
+            )?);
         }
         Ok(self.forms.get_or_init(|| forms))
     }
 
     #[cold]
-    fn mismatch(&self, evaluator: &mut Evaluator<'_>, forms: &[Ready], call: &Call<'_>) -> String {
-        let described: Vec<mismatch::Described<'_>> = self
+    fn mismatch(
+        &self,
+        evaluator: &mut Evaluator<'_>,
+        forms: &[TypedDispatch],
+        call: &CallArguments<'_>,
+    ) -> String {
+        let described: Vec<mismatch::DescribedCallable<'_>> = self
             .function
             .forms
             .iter()
             .zip(forms)
-            .filter(|(form, _)| !matches!(form.run, Run::Mismatch(_)))
-            .map(|(form, ready)| mismatch::Described {
+            .filter(|(form, _)| !matches!(form.run, DispatchBody::Mismatch(_)))
+            .map(|(form, ready)| mismatch::DescribedCallable {
                 callable: &ready.callable,
                 names: form.parameters.iter().map(|it| it.name.into()).collect(),
             })
@@ -79,22 +101,26 @@ impl Native {
     }
 }
 
-impl Ready {
-    fn of(evaluator: &mut Evaluator<'_>, form: &Form, local_types: &[(&str, &str)]) -> Eval<Self> {
+impl TypedDispatch {
+    fn of(
+        evaluator: &mut Evaluator<'_>,
+        form: &Dispatch,
+        local_types: &[(&str, &str)],
+    ) -> Eval<Self> {
         let mut types = Vec::with_capacity(form.parameters.len());
         let (mut least, mut most) = (0, Some(0));
         for parameter in form.parameters {
             types.push(evaluator.parse_type(parameter.ty, local_types)?);
             let (from, to) = match parameter.count {
-                Count::One => (1, Some(1)),
-                Count::AtMostOne => (0, Some(1)),
-                Count::Any => (0, None),
-                Count::AtLeastOne => (1, None),
+                ParameterCount::One => (1, Some(1)),
+                ParameterCount::AtMostOne => (0, Some(1)),
+                ParameterCount::Any => (0, None),
+                ParameterCount::AtLeastOne => (1, None),
             };
             least += from;
             most = most.zip(to).map(|(a, b): (usize, usize)| a + b);
         }
-        let block = ReadyBlock::of(evaluator, form.block, local_types)?;
+        let block = TypedBlock::of(evaluator, form.block, local_types)?;
         let returns = match form.returns {
             Some(ty) => Some(evaluator.parse_type(ty, local_types)?),
             None => None,
@@ -141,10 +167,10 @@ impl Ready {
             return Ok(!self.block.is_required());
         };
         match &self.block {
-            ReadyBlock::None => Ok(false),
-            ReadyBlock::Any(_) => Ok(true),
-            ReadyBlock::Arity(arguments, _) => Ok(block.takes(*arguments)),
-            ReadyBlock::Callable(ty, _) => {
+            TypedBlock::None => Ok(false),
+            TypedBlock::Any(_) => Ok(true),
+            TypedBlock::Arity(arguments, _) => Ok(block.takes(*arguments)),
+            TypedBlock::Callable(ty, _) => {
                 let signature = evaluator.signature(&block.unit, block.code)?;
                 Ok(ty.is_assignable(&signature.callable))
             }
@@ -152,16 +178,16 @@ impl Ready {
     }
 }
 
-impl ReadyBlock {
+impl TypedBlock {
     fn of(
         evaluator: &mut Evaluator<'_>,
-        block: BlockForm,
+        block: BlockParameter,
         local_types: &[(&str, &str)],
     ) -> Eval<Self> {
         let (text, required) = match block {
-            BlockForm::None => return Ok(Self::None),
-            BlockForm::Optional(text) => (text, false),
-            BlockForm::Required(text) => (text, true),
+            BlockParameter::None => return Ok(Self::None),
+            BlockParameter::Optional(text) => (text, false),
+            BlockParameter::Required(text) => (text, true),
         };
         Ok(match text {
             "" => Self::Any(required),

@@ -1,5 +1,5 @@
 //! Functions written in Rust: what they take, and how a call finds the form that fits. Main types:
-//! [`Function`] describes one, [`Native`] is one that is ready to be called.
+//! [`FunctionSpec`] describes one, [`NativeFunction`] is one that is ready to be called.
 //!
 //! The texts for calls that fit no form are made from the forms, by pcore's describer. The rule that must
 //! hold: a form's function is only run with arguments that its parameters accept.
@@ -12,35 +12,35 @@ use std::sync::OnceLock;
 
 use pcore::{Type, Value};
 
-pub use self::arguments::Call;
+pub use self::arguments::CallArguments;
 pub(crate) use self::registry::{core, core_names};
 use crate::Evaluator;
 use crate::error::Eval;
 
 /// A function and the forms that it can be called in.
 #[derive(Debug, Clone, Copy)]
-pub struct Function {
+pub struct FunctionSpec {
     pub name: &'static str,
     /// Tried in this order.
-    pub forms: &'static [Form],
+    pub forms: &'static [Dispatch],
     /// Types that the forms name, with what they stand for.
     pub local_types: &'static [(&'static str, &'static str)],
 }
 
 /// One form of a function.
 #[derive(Debug, Clone, Copy)]
-pub struct Form {
-    pub parameters: &'static [Parameter],
-    pub block: Block,
+pub struct Dispatch {
+    pub parameters: &'static [DispatchParameter],
+    pub block: BlockParameter,
     pub returns: Option<&'static str>,
-    pub run: Run,
+    pub run: DispatchBody,
 }
 
 /// What a form does.
 #[derive(Debug, Clone, Copy)]
-pub enum Run {
+pub enum DispatchBody {
     /// Gives the value.
-    Call(fn(&mut Evaluator<'_>, Call<'_>) -> Eval),
+    Call(fn(&mut Evaluator<'_>, CallArguments<'_>) -> Eval),
     /// Asks [`Host::run`](crate::Host::run), which knows what is around the evaluation.
     Host,
     /// Says what is wrong with arguments that fit no other form.
@@ -49,16 +49,16 @@ pub enum Run {
 
 /// A parameter of a form.
 #[derive(Debug, Clone, Copy)]
-pub struct Parameter {
+pub struct DispatchParameter {
     pub name: &'static str,
     /// A type expression.
     pub ty: &'static str,
-    pub count: Count,
+    pub count: ParameterCount,
 }
 
 /// How many arguments a parameter takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Count {
+pub enum ParameterCount {
     One,
     AtMostOne,
     Any,
@@ -67,74 +67,81 @@ pub enum Count {
 
 /// The block of a form: a `Callable`, or `""` for any.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Block {
+pub enum BlockParameter {
     None,
     Optional(&'static str),
     Required(&'static str),
 }
 
-pub const fn one(ty: &'static str, name: &'static str) -> Parameter {
-    parameter(ty, name, Count::One)
+pub const fn one(ty: &'static str, name: &'static str) -> DispatchParameter {
+    parameter(ty, name, ParameterCount::One)
 }
 
-pub const fn optional(ty: &'static str, name: &'static str) -> Parameter {
-    parameter(ty, name, Count::AtMostOne)
+pub const fn optional(ty: &'static str, name: &'static str) -> DispatchParameter {
+    parameter(ty, name, ParameterCount::AtMostOne)
 }
 
-pub const fn any(ty: &'static str, name: &'static str) -> Parameter {
-    parameter(ty, name, Count::Any)
+pub const fn any(ty: &'static str, name: &'static str) -> DispatchParameter {
+    parameter(ty, name, ParameterCount::Any)
 }
 
-pub const fn some(ty: &'static str, name: &'static str) -> Parameter {
-    parameter(ty, name, Count::AtLeastOne)
+pub const fn some(ty: &'static str, name: &'static str) -> DispatchParameter {
+    parameter(ty, name, ParameterCount::AtLeastOne)
 }
 
-const fn parameter(ty: &'static str, name: &'static str, count: Count) -> Parameter {
-    Parameter { name, ty, count }
+const fn parameter(
+    ty: &'static str,
+    name: &'static str,
+    count: ParameterCount,
+) -> DispatchParameter {
+    DispatchParameter { name, ty, count }
 }
 
-impl Form {
+impl Dispatch {
     pub const fn new(
-        parameters: &'static [Parameter],
-        run: fn(&mut Evaluator<'_>, Call<'_>) -> Eval,
+        parameters: &'static [DispatchParameter],
+        run: fn(&mut Evaluator<'_>, CallArguments<'_>) -> Eval,
     ) -> Self {
         Self {
             parameters,
-            block: Block::None,
+            block: BlockParameter::None,
             returns: None,
-            run: Run::Call(run),
+            run: DispatchBody::Call(run),
         }
     }
 
     /// A form that the host carries out.
-    pub const fn host(parameters: &'static [Parameter]) -> Self {
+    pub const fn host(parameters: &'static [DispatchParameter]) -> Self {
         Self {
             parameters,
-            block: Block::None,
+            block: BlockParameter::None,
             returns: None,
-            run: Run::Host,
+            run: DispatchBody::Host,
         }
     }
 
     /// The form of arguments that fit no other, with what is to be said of them.
-    pub const fn mismatch(parameters: &'static [Parameter], say: fn(&[Value]) -> String) -> Self {
+    pub const fn mismatch(
+        parameters: &'static [DispatchParameter],
+        say: fn(&[Value]) -> String,
+    ) -> Self {
         Self {
             parameters,
-            block: Block::Optional(""),
+            block: BlockParameter::Optional(""),
             returns: None,
-            run: Run::Mismatch(say),
+            run: DispatchBody::Mismatch(say),
         }
     }
 
     #[must_use]
     pub const fn with_block(mut self, callable: &'static str) -> Self {
-        self.block = Block::Required(callable);
+        self.block = BlockParameter::Required(callable);
         self
     }
 
     #[must_use]
     pub const fn with_optional_block(mut self, callable: &'static str) -> Self {
-        self.block = Block::Optional(callable);
+        self.block = BlockParameter::Optional(callable);
         self
     }
 
@@ -145,8 +152,8 @@ impl Form {
     }
 }
 
-impl Function {
-    pub const fn new(name: &'static str, forms: &'static [Form]) -> Self {
+impl FunctionSpec {
+    pub const fn new(name: &'static str, forms: &'static [Dispatch]) -> Self {
         Self {
             name,
             forms,
@@ -166,25 +173,25 @@ impl Function {
 
 /// A function with the types of its forms, which are made when it is first called.
 #[derive(Debug)]
-pub struct Native {
-    function: Function,
-    forms: OnceLock<Vec<Ready>>,
+pub struct NativeFunction {
+    function: FunctionSpec,
+    forms: OnceLock<Vec<TypedDispatch>>,
 }
 
 /// A form whose types are made.
 #[derive(Debug)]
-struct Ready {
+struct TypedDispatch {
     types: Vec<Type>,
     least: usize,
     most: Option<usize>,
-    block: ReadyBlock,
+    block: TypedBlock,
     returns: Option<Type>,
     /// The form as a type, for the texts of mismatches.
     callable: Type,
 }
 
 #[derive(Debug)]
-enum ReadyBlock {
+enum TypedBlock {
     None,
     /// Any block; `bool`: it must be there.
     Any(bool),
@@ -193,8 +200,8 @@ enum ReadyBlock {
     Callable(Type, bool),
 }
 
-impl Native {
-    pub const fn new(function: Function) -> Self {
+impl NativeFunction {
+    pub const fn new(function: FunctionSpec) -> Self {
         Self {
             function,
             forms: OnceLock::new(),
@@ -208,6 +215,6 @@ impl Native {
     /// Whether the host carries it out.
     pub(crate) fn is_of_host(&self) -> bool {
         let mut forms = self.function.forms.iter();
-        forms.any(|form| matches!(form.run, Run::Host))
+        forms.any(|form| matches!(form.run, DispatchBody::Host))
     }
 }

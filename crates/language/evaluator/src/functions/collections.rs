@@ -7,67 +7,68 @@ use pcore::{Hash, Type, Value};
 use crate::Evaluator;
 use crate::error::{Eval, EvalError};
 use crate::evaluator::element;
-use crate::function::{Call, Form, Function, any, one, optional};
+use crate::function::{CallArguments, Dispatch, FunctionSpec, any, one, optional};
 use crate::iteration::Iteration;
 use crate::ruby;
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new(
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[
+    FunctionSpec::new(
         "length",
         &[
-            Form::new(&[one("Collection", "arg")], length),
-            Form::new(&[one("String", "arg")], length),
-            Form::new(&[one("Binary", "arg")], length),
+            Dispatch::new(&[one("Collection", "arg")], length),
+            Dispatch::new(&[one("String", "arg")], length),
+            Dispatch::new(&[one("Binary", "arg")], length),
         ],
     ),
-    Function::new(
+    FunctionSpec::new(
         "size",
-        &[Form::new(
+        &[Dispatch::new(
             &[one("Variant[Collection, String, Binary]", "arg")],
             length,
         )],
     ),
-    Function::new(
+    FunctionSpec::new(
         "empty",
         &[
-            Form::new(&[one("Collection", "coll")], empty),
-            Form::new(&[one("Sensitive[String]", "str")], empty),
-            Form::new(&[one("String", "str")], empty),
-            Form::new(&[one("Numeric", "num")], empty_number),
-            Form::new(&[one("Binary", "bin")], empty),
-            Form::new(&[one("Undef", "x")], empty),
+            Dispatch::new(&[one("Collection", "coll")], empty),
+            Dispatch::new(&[one("Sensitive[String]", "str")], empty),
+            Dispatch::new(&[one("String", "str")], empty),
+            Dispatch::new(&[one("Numeric", "num")], empty_number),
+            Dispatch::new(&[one("Binary", "bin")], empty),
+            Dispatch::new(&[one("Undef", "x")], empty),
         ],
     ),
-    Function::new("keys", &[Form::new(&[one("Hash", "hsh")], keys)]),
-    Function::new("values", &[Form::new(&[one("Hash", "hsh")], values)]),
-    Function::new("flatten", &[Form::new(&[any("Any", "args")], flatten)]),
-    Function::new(
+    FunctionSpec::new("keys", &[Dispatch::new(&[one("Hash", "hsh")], keys)]),
+    FunctionSpec::new("values", &[Dispatch::new(&[one("Hash", "hsh")], values)]),
+    FunctionSpec::new("flatten", &[Dispatch::new(&[any("Any", "args")], flatten)]),
+    FunctionSpec::new(
         "join",
-        &[Form::new(
+        &[Dispatch::new(
             &[one("Array", "arg"), optional("String", "delimiter")],
             join,
         )],
     ),
-    Function::new(
+    FunctionSpec::new(
         "unique",
         &[
-            Form::new(&[one("String", "string")], unique_text)
+            Dispatch::new(&[one("String", "string")], unique_text)
                 .with_optional_block("Callable[String]"),
-            Form::new(&[one("Hash", "hash")], unique_hash).with_optional_block("Callable[Any]"),
-            Form::new(&[one("Array", "array")], unique).with_optional_block("Callable[Any]"),
-            Form::new(&[one("Iterable", "iterable")], unique).with_optional_block("Callable[Any]"),
+            Dispatch::new(&[one("Hash", "hash")], unique_hash).with_optional_block("Callable[Any]"),
+            Dispatch::new(&[one("Array", "array")], unique).with_optional_block("Callable[Any]"),
+            Dispatch::new(&[one("Iterable", "iterable")], unique)
+                .with_optional_block("Callable[Any]"),
         ],
     ),
-    Function::new(
+    FunctionSpec::new(
         "dig",
-        &[Form::new(
+        &[Dispatch::new(
             &[one("Optional[Collection]", "data"), any("Any", "arg")],
             dig,
         )],
     ),
 ];
 
-fn length(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn length(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let length = match call.get(0) {
         Value::Array(elements) => elements.len(),
         Value::Hash(entries) => entries.len(),
@@ -78,11 +79,11 @@ fn length(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(Value::Int(i64::try_from(length).unwrap_or(i64::MAX)))
 }
 
-fn empty(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn empty(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     Ok(Value::Bool(is_empty(call.get(0))))
 }
 
-fn empty_number(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn empty_number(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let place = call.place();
     let key = format!(
         "empty-from-{}-{}",
@@ -109,19 +110,19 @@ fn is_empty(value: &Value) -> bool {
     }
 }
 
-fn keys(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn keys(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let entries = call.hash(0);
     evaluator.charge(entries.len())?;
     Ok(Value::array(entries.keys().cloned().collect()))
 }
 
-fn values(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn values(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let entries = call.hash(0);
     evaluator.charge(entries.len())?;
     Ok(Value::array(entries.values().cloned().collect()))
 }
 
-fn flatten(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn flatten(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let mut flat = Vec::new();
     evaluator.flatten_into(&call.arguments, &mut flat)?;
     Ok(Value::array(flat))
@@ -149,7 +150,7 @@ impl Evaluator<'_> {
     }
 }
 
-fn join(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn join(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let delimiter = call.text(1);
     let mut flat = Vec::new();
     evaluator.flatten_into(&call.list(0), &mut flat)?;
@@ -172,7 +173,7 @@ fn join(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
 /// The keys by which values are told apart: what the block says, or they themselves.
 fn distinct(
     evaluator: &mut Evaluator<'_>,
-    call: &Call<'_>,
+    call: &CallArguments<'_>,
     values: impl Iterator<Item = Value>,
 ) -> Eval<Vec<Value>> {
     let mut seen = Hash::new();
@@ -191,7 +192,7 @@ fn distinct(
     Ok(kept)
 }
 
-fn unique(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn unique(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     // as in Ruby, the block is not asked about the only element of a list
     if let Value::Array(elements) = call.get(0)
         && elements.len() < 2
@@ -204,7 +205,7 @@ fn unique(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     distinct(evaluator, &call, elements).map(Value::array)
 }
 
-fn unique_text(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn unique_text(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let text = call.text(0);
     if text.chars().nth(1).is_none() {
         return Ok(call.get(0).clone());
@@ -218,7 +219,7 @@ fn unique_text(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
 }
 
 /// Keys whose values are alike, with those values.
-fn unique_hash(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn unique_hash(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let mut groups: Vec<(Vec<Value>, Vec<Value>)> = Vec::new();
     let mut places = Hash::new();
     for (key, value) in call.hash(0).iter() {
@@ -250,7 +251,7 @@ fn unique_hash(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     ))
 }
 
-fn dig(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn dig(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     walk_path(call.get(0), &call.arguments[1..])
 }
 

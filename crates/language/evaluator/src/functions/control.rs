@@ -4,52 +4,55 @@ use pcore::Value;
 
 use crate::Evaluator;
 use crate::error::{Eval, Jump, Unwind, raise};
-use crate::function::{Call, Form, Function, any, one, optional};
+use crate::function::{CallArguments, Dispatch, FunctionSpec, any, one, optional};
 use crate::{function, ruby};
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("break", &[Form::new(&[], break_)]),
-    Function::new("next", &[Form::new(&[optional("Any", "value")], next)]),
-    Function::new("return", &[Form::new(&[optional("Any", "value")], return_)]),
-    Function::new(
-        "fail",
-        &[Form::new(&[any("Any", "values")], fail).with_optional_block("")],
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[
+    FunctionSpec::new("break", &[Dispatch::new(&[], break_)]),
+    FunctionSpec::new("next", &[Dispatch::new(&[optional("Any", "value")], next)]),
+    FunctionSpec::new(
+        "return",
+        &[Dispatch::new(&[optional("Any", "value")], return_)],
     ),
-    Function::new(
+    FunctionSpec::new(
+        "fail",
+        &[Dispatch::new(&[any("Any", "values")], fail).with_optional_block("")],
+    ),
+    FunctionSpec::new(
         "call",
         &[
-            Form::new(
+            Dispatch::new(
                 &[one("String", "function_name"), any("Any", "arguments")],
                 call,
             )
             .with_optional_block(""),
-            Form::new(&[one("Deferred", "deferred")], super::deferred::resolve),
+            Dispatch::new(&[one("Deferred", "deferred")], super::deferred::resolve),
         ],
     ),
 ];
 
-fn jump(call: &Call<'_>, value: Value) -> Jump {
+fn jump(call: &CallArguments<'_>, value: Value) -> Jump {
     Jump {
         value,
         place: call.place(),
     }
 }
 
-fn break_(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn break_(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     Err(Box::new(Unwind::Break(jump(&call, Value::Undef))))
 }
 
-fn next(_: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+fn next(_: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     let value = call.take(0);
     Err(Box::new(Unwind::Next(jump(&call, value))))
 }
 
-fn return_(_: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+fn return_(_: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     let value = call.take(0);
     Err(Box::new(Unwind::Return(jump(&call, value))))
 }
 
-fn fail(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn fail(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let mut words = Vec::with_capacity(call.len());
     for word in &call.arguments {
         words.push(ruby::to_s(&evaluator.old_argument(word)?));
@@ -57,7 +60,7 @@ fn fail(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     raise(words.join(" "))
 }
 
-fn call(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+fn call(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     let name = call.text(0);
     call.arguments.remove(0);
     let native = function::core(&name);

@@ -2,7 +2,7 @@
 
 use crate::Evaluator;
 use crate::error::{Eval, EvalError};
-use crate::function::{Call, Form, Function, any, one, optional};
+use crate::function::{CallArguments, Dispatch, FunctionSpec, any, one, optional};
 
 const NAME: &str = "NameType";
 const VALUE: &str = "ValueType";
@@ -29,10 +29,10 @@ const LOOKUP_TYPES: &[(&str, &str)] = &[
 ];
 
 /// The forms of the functions that Hiera 3 had.
-const OLD_FORMS: &[Form] = &[
-    Form::new(&[one("Tuple[String, Any, Any, 1, 3]", "args")], lookup),
-    Form::new(&[one("String", "key")], lookup),
-    Form::new(
+const OLD_FORMS: &[Dispatch] = &[
+    Dispatch::new(&[one("Tuple[String, Any, Any, 1, 3]", "args")], lookup),
+    Dispatch::new(&[one("String", "key")], lookup),
+    Dispatch::new(
         &[
             one("String", "key"),
             one("Any", "default"),
@@ -40,14 +40,15 @@ const OLD_FORMS: &[Form] = &[
         ],
         lookup,
     ),
-    Form::new(&[one("String", "key")], lookup).with_block("Callable[1,1]"),
-    Form::new(&[one("String", "key"), one("Any", "override")], lookup).with_block("Callable[1,1]"),
+    Dispatch::new(&[one("String", "key")], lookup).with_block("Callable[1,1]"),
+    Dispatch::new(&[one("String", "key"), one("Any", "override")], lookup)
+        .with_block("Callable[1,1]"),
 ];
 
-const LOOKUP: Function = Function::new(
+const LOOKUP: FunctionSpec = FunctionSpec::new(
     "lookup",
     &[
-        Form::new(
+        Dispatch::new(
             &[
                 one(NAME, "name"),
                 optional(VALUE, "value_type"),
@@ -55,7 +56,7 @@ const LOOKUP: Function = Function::new(
             ],
             lookup,
         ),
-        Form::new(
+        Dispatch::new(
             &[
                 one(NAME, "name"),
                 one("Optional[ValueType]", "value_type"),
@@ -64,7 +65,7 @@ const LOOKUP: Function = Function::new(
             ],
             lookup,
         ),
-        Form::new(
+        Dispatch::new(
             &[
                 one(NAME, "name"),
                 optional(VALUE, "value_type"),
@@ -73,9 +74,9 @@ const LOOKUP: Function = Function::new(
             lookup,
         )
         .with_block("BlockType"),
-        Form::new(&[one("OptionsWithName", "options_hash")], lookup)
+        Dispatch::new(&[one("OptionsWithName", "options_hash")], lookup)
             .with_optional_block("BlockType"),
-        Form::new(
+        Dispatch::new(
             &[
                 one("Variant[String,Array[String]]", "name"),
                 one("OptionsWithoutName", "options_hash"),
@@ -91,15 +92,15 @@ macro_rules! catalog {
     ($($name:literal),+) => {
         &[
             LOOKUP,
-            Function::new("hiera", OLD_FORMS),
-            Function::new("hiera_array", OLD_FORMS),
-            Function::new("hiera_hash", OLD_FORMS),
-            $(Function::new($name, &[Form::new(&[any("Any", "arguments")], needs_catalog).with_optional_block("")]),)+
+            FunctionSpec::new("hiera", OLD_FORMS),
+            FunctionSpec::new("hiera_array", OLD_FORMS),
+            FunctionSpec::new("hiera_hash", OLD_FORMS),
+            $(FunctionSpec::new($name, &[Dispatch::new(&[any("Any", "arguments")], needs_catalog).with_optional_block("")]),)+
         ]
     };
 }
 
-pub(super) static FUNCTIONS: &[Function] = catalog!(
+pub(super) static FUNCTIONS: &[FunctionSpec] = catalog!(
     "include",
     "require",
     "contain",
@@ -111,13 +112,13 @@ pub(super) static FUNCTIONS: &[Function] = catalog!(
 );
 
 /// The host is told by the call's name which of them it is.
-fn lookup(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+fn lookup(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     let host = evaluator.host();
     host.lookup(evaluator, &mut call)
 }
 
 /// A host with a catalog carries it out; else there is an error at the line of the call, as in Puppet.
-fn needs_catalog(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+fn needs_catalog(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     let host = evaluator.host();
     if let Some(result) = host.unknown_function(evaluator, &mut call) {
         return result;

@@ -6,14 +6,14 @@ use pcore::{Hash, Value};
 
 use crate::Evaluator;
 use crate::error::{Eval, raise};
-use crate::function::{self, Call};
+use crate::function::{self, CallArguments};
 
-pub(super) fn resolve(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+pub(super) fn resolve(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     let value = call.take(0);
     resolved(evaluator, &call, &value)
 }
 
-fn resolved(evaluator: &mut Evaluator<'_>, call: &Call<'_>, value: &Value) -> Eval {
+fn resolved(evaluator: &mut Evaluator<'_>, call: &CallArguments<'_>, value: &Value) -> Eval {
     evaluator.stack_check()?;
     match value {
         Value::Array(elements) => elements
@@ -46,7 +46,7 @@ fn resolved(evaluator: &mut Evaluator<'_>, call: &Call<'_>, value: &Value) -> Ev
 /// A deferred name with `$` is a variable, with the way into its value.
 fn carried_out(
     evaluator: &mut Evaluator<'_>,
-    call: &Call<'_>,
+    call: &CallArguments<'_>,
     name: &str,
     arguments: Vec<Value>,
 ) -> Eval {

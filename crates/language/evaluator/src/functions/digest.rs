@@ -9,19 +9,19 @@ use sha2::{Digest, Sha256};
 
 use crate::Evaluator;
 use crate::error::{Eval, raise};
-use crate::function::{Call, Form, Function, one};
+use crate::function::{CallArguments, Dispatch, FunctionSpec, one};
 use crate::label;
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("md5", &[Form::new(&[one("Any", "text")], md5)]),
-    Function::new("sha1", &[Form::new(&[one("Any", "text")], sha1)]),
-    Function::new("sha256", &[Form::new(&[one("Any", "text")], sha256)]),
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[
+    FunctionSpec::new("md5", &[Dispatch::new(&[one("Any", "text")], md5)]),
+    FunctionSpec::new("sha1", &[Dispatch::new(&[one("Any", "text")], sha1)]),
+    FunctionSpec::new("sha256", &[Dispatch::new(&[one("Any", "text")], sha256)]),
     // the setting digest_algorithm of Puppet 8
-    Function::new("digest", &[Form::new(&[one("Any", "text")], sha256)]),
+    FunctionSpec::new("digest", &[Dispatch::new(&[one("Any", "text")], sha256)]),
 ];
 
 /// What Ruby takes for a text here.
-fn text(evaluator: &Evaluator<'_>, call: &Call<'_>) -> Eval<String> {
+fn text(evaluator: &Evaluator<'_>, call: &CallArguments<'_>) -> Eval<String> {
     match evaluator.old_argument(call.get(0))? {
         Value::Str(text) => Ok(text.to_string()),
         Value::Bool(flag) => raise(format!("no implicit conversion of {flag} into String")),
@@ -32,19 +32,19 @@ fn text(evaluator: &Evaluator<'_>, call: &Call<'_>) -> Eval<String> {
     }
 }
 
-fn md5(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn md5(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     Ok(Value::from(hex(&Md5::digest(
         text(evaluator, &call)?.as_bytes(),
     ))))
 }
 
-fn sha1(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn sha1(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     Ok(Value::from(hex(&Sha1::digest(
         text(evaluator, &call)?.as_bytes(),
     ))))
 }
 
-fn sha256(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn sha256(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     Ok(Value::from(hex(&Sha256::digest(
         text(evaluator, &call)?.as_bytes(),
     ))))

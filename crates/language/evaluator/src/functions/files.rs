@@ -6,41 +6,41 @@ use pcore::{Binary, Value};
 
 use crate::Evaluator;
 use crate::error::{Eval, raise};
-use crate::function::{Call, Form, Function, any, one, some};
-use crate::host::{CodeFile, Owner};
+use crate::function::{CallArguments, Dispatch, FunctionSpec, any, one, some};
+use crate::host::{CodeOwner, SourceFile};
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("file", &[Form::new(&[some("Any", "names")], file)]),
-    Function::new(
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[
+    FunctionSpec::new("file", &[Dispatch::new(&[some("Any", "names")], file)]),
+    FunctionSpec::new(
         "binary_file",
-        &[Form::new(&[one("String", "path")], binary_file)],
+        &[Dispatch::new(&[one("String", "path")], binary_file)],
     ),
-    Function::new(
+    FunctionSpec::new(
         "find_file",
         &[
-            Form::new(&[any("String", "paths")], find_file),
-            Form::new(&[any("Array[String]", "paths_array")], find_file),
+            Dispatch::new(&[any("String", "paths")], find_file),
+            Dispatch::new(&[any("Array[String]", "paths_array")], find_file),
         ],
     ),
-    Function::new(
+    FunctionSpec::new(
         "find_template",
         &[
-            Form::new(&[any("String", "paths")], find_template),
-            Form::new(&[any("Array[String]", "paths_array")], find_template),
+            Dispatch::new(&[any("String", "paths")], find_template),
+            Dispatch::new(&[any("Array[String]", "paths_array")], find_template),
         ],
     ),
-    Function::new(
+    FunctionSpec::new(
         "module_directory",
         &[
-            Form::new(&[any("String", "names")], module_directory),
-            Form::new(&[any("Array[String]", "names")], module_directory),
+            Dispatch::new(&[any("String", "names")], module_directory),
+            Dispatch::new(&[any("Array[String]", "names")], module_directory),
         ],
     ),
 ];
 
 impl Evaluator<'_> {
     /// A file of `templates/` or `files/`, named `module/path`, or by its path as `find_file` tells it.
-    pub(crate) fn module_file(&self, name: &str, folder: &str) -> Eval<Option<CodeFile>> {
+    pub(crate) fn module_file(&self, name: &str, folder: &str) -> Eval<Option<SourceFile>> {
         let of_path = name.starts_with('/').then(|| self.of_path(name, folder));
         let (module, path) = match of_path {
             Some(Some((module, path))) => (module, path),
@@ -56,7 +56,7 @@ impl Evaluator<'_> {
             return Ok(None);
         }
         let code = self.host().code();
-        let file = code.read(Owner::Module(module), &format!("{folder}/{path}"));
+        let file = code.read(CodeOwner::Module(module), &format!("{folder}/{path}"));
         file.or_else(|error| raise(error.to_string()))
     }
 
@@ -73,7 +73,7 @@ impl Evaluator<'_> {
 }
 
 /// The names of a call, lists opened.
-fn names(call: &Call<'_>) -> Vec<Arc<str>> {
+fn names(call: &CallArguments<'_>) -> Vec<Arc<str>> {
     crate::ruby::flatten(&call.arguments)
         .iter()
         .filter_map(|it| it.as_str().map(Arc::from))
@@ -81,7 +81,7 @@ fn names(call: &Call<'_>) -> Vec<Arc<str>> {
 }
 
 /// The first of the files that is there.
-fn first(evaluator: &Evaluator<'_>, names: &[Arc<str>], folder: &str) -> Eval<Option<CodeFile>> {
+fn first(evaluator: &Evaluator<'_>, names: &[Arc<str>], folder: &str) -> Eval<Option<SourceFile>> {
     for name in names {
         if let Some(found) = evaluator.module_file(name, folder)? {
             return Ok(Some(found));
@@ -90,7 +90,7 @@ fn first(evaluator: &Evaluator<'_>, names: &[Arc<str>], folder: &str) -> Eval<Op
     Ok(None)
 }
 
-fn file(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn file(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let names = names(&call);
     let Some(found) = first(evaluator, &names, "files")? else {
         return raise(format!(
@@ -108,7 +108,7 @@ fn file(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     }
 }
 
-fn binary_file(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn binary_file(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let name = call.text(0);
     match evaluator.module_file(&name, "files")? {
         Some(found) => {
@@ -121,17 +121,17 @@ fn binary_file(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     }
 }
 
-fn find_file(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn find_file(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let found = first(evaluator, &names(&call), "files")?;
     Ok(found.map_or(Value::Undef, |it| Value::Str(it.path)))
 }
 
-fn find_template(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn find_template(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let found = first(evaluator, &names(&call), "templates")?;
     Ok(found.map_or(Value::Undef, |it| Value::Str(it.path)))
 }
 
-fn module_directory(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn module_directory(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let host = evaluator.host();
     for name in names(&call) {
         if let Some(module) = host.code().module(&name) {

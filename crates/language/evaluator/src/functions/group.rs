@@ -6,13 +6,13 @@ use super::iterate::{ONE, TWO, iteration, unbroken, walk, walk_pairs};
 use crate::Evaluator;
 use crate::block::Block;
 use crate::error::{Eval, Unwind, raise};
-use crate::function::{Call, Form, Function, one};
+use crate::function::{CallArguments, Dispatch, FunctionSpec, one};
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new(
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[
+    FunctionSpec::new(
         "slice",
         &[
-            Form::new(
+            Dispatch::new(
                 &[
                     one("Hash[Any, Any]", "hash"),
                     one("Integer[1, default]", "slice_size"),
@@ -20,7 +20,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
                 slice,
             )
             .with_optional_block(""),
-            Form::new(
+            Dispatch::new(
                 &[
                     one("Iterable", "enumerable"),
                     one("Integer[1, default]", "slice_size"),
@@ -30,37 +30,37 @@ pub(super) static FUNCTIONS: &[Function] = &[
             .with_optional_block(""),
         ],
     ),
-    Function::new(
+    FunctionSpec::new(
         "partition",
         &[
-            Form::new(&[one("Collection", "collection")], partition)
+            Dispatch::new(&[one("Collection", "collection")], partition)
                 .with_block(ONE)
                 .returning("Tuple[Array, Array]"),
-            Form::new(&[one("Array", "array")], partition_pairs)
+            Dispatch::new(&[one("Array", "array")], partition_pairs)
                 .with_block(TWO)
                 .returning("Tuple[Array, Array]"),
-            Form::new(&[one("Collection", "collection")], partition_pairs)
+            Dispatch::new(&[one("Collection", "collection")], partition_pairs)
                 .with_block(TWO)
                 .returning("Tuple[Array, Array]"),
         ],
     ),
-    Function::new(
+    FunctionSpec::new(
         "group_by",
         &[
-            Form::new(&[one("Collection", "collection")], group_by)
+            Dispatch::new(&[one("Collection", "collection")], group_by)
                 .with_block(ONE)
                 .returning("Hash"),
-            Form::new(&[one("Array", "array")], group_by_pairs)
+            Dispatch::new(&[one("Array", "array")], group_by_pairs)
                 .with_block(TWO)
                 .returning("Hash"),
-            Form::new(&[one("Collection", "collection")], group_by_pairs)
+            Dispatch::new(&[one("Collection", "collection")], group_by_pairs)
                 .with_block(TWO)
                 .returning("Hash"),
         ],
     ),
 ];
 
-fn slice(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+fn slice(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     let size = usize::try_from(call.int(1)).unwrap_or(usize::MAX);
     let served = match call.block {
         Some(block) => served_at_once(block, size)?,
@@ -117,7 +117,7 @@ fn served_at_once(block: &Block, size: usize) -> Eval<usize> {
     Ok(served)
 }
 
-fn partition(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn partition(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let (mut yes, mut no) = (Vec::new(), Vec::new());
     let broken = walk(evaluator, &call, |evaluator, block, element| {
         evaluator.charge_element()?;
@@ -129,7 +129,7 @@ fn partition(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(Value::array(vec![Value::array(yes), Value::array(no)]))
 }
 
-fn partition_pairs(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn partition_pairs(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let is_hash = iteration(&call)?.is_hash();
     let (mut yes, mut no) = (Vec::new(), Vec::new());
     let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {
@@ -148,7 +148,7 @@ fn partition_pairs(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(Value::array(vec![Value::array(yes), Value::array(no)]))
 }
 
-fn group_by(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn group_by(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let mut groups = Groups::default();
     let broken = walk(evaluator, &call, |evaluator, block, element| {
         evaluator.charge_element()?;
@@ -160,7 +160,7 @@ fn group_by(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(groups.value())
 }
 
-fn group_by_pairs(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn group_by_pairs(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let is_hash = iteration(&call)?.is_hash();
     let mut groups = Groups::default();
     let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {

@@ -9,7 +9,7 @@ use pcore::{Hash, Value};
 use crate::Evaluator;
 use crate::block::Block;
 use crate::error::{Eval, Unwind, raise};
-use crate::function::{Call, Form, Function, any, one};
+use crate::function::{CallArguments, Dispatch, FunctionSpec, any, one};
 use crate::iteration::Iteration;
 use crate::iterator::Iterator;
 
@@ -20,67 +20,67 @@ pub(super) const TWO: &str = "Callable[2,2]";
 macro_rules! forms {
     ($pairs:ident, $singles:ident) => {
         &[
-            Form::new(&[one("Hash[Any, Any]", "hash")], $pairs).with_block(TWO),
-            Form::new(&[one("Hash[Any, Any]", "hash")], $singles).with_block(ONE),
-            Form::new(&[one("Iterable", "enumerable")], $pairs).with_block(TWO),
-            Form::new(&[one("Iterable", "enumerable")], $singles).with_block(ONE),
+            Dispatch::new(&[one("Hash[Any, Any]", "hash")], $pairs).with_block(TWO),
+            Dispatch::new(&[one("Hash[Any, Any]", "hash")], $singles).with_block(ONE),
+            Dispatch::new(&[one("Iterable", "enumerable")], $pairs).with_block(TWO),
+            Dispatch::new(&[one("Iterable", "enumerable")], $singles).with_block(ONE),
         ]
     };
 }
 pub(super) use forms;
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("each", forms!(each_pair, each)),
-    Function::new("map", forms!(map_pairs, map)),
-    Function::new("filter", forms!(filter_pairs, filter)),
-    Function::new(
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[
+    FunctionSpec::new("each", forms!(each_pair, each)),
+    FunctionSpec::new("map", forms!(map_pairs, map)),
+    FunctionSpec::new("filter", forms!(filter_pairs, filter)),
+    FunctionSpec::new(
         "reduce",
         &[
-            Form::new(&[one("Iterable", "enumerable")], reduce).with_block(TWO),
-            Form::new(
+            Dispatch::new(&[one("Iterable", "enumerable")], reduce).with_block(TWO),
+            Dispatch::new(
                 &[one("Iterable", "enumerable"), one("Any", "memo")],
                 reduce_from,
             )
             .with_block(TWO),
         ],
     ),
-    Function::new(
+    FunctionSpec::new(
         "reverse_each",
         &[
-            Form::new(&[one("Iterable", "iterable")], reversed),
-            Form::new(&[one("Iterable", "iterable")], reverse_each).with_block(ONE),
+            Dispatch::new(&[one("Iterable", "iterable")], reversed),
+            Dispatch::new(&[one("Iterable", "iterable")], reverse_each).with_block(ONE),
         ],
     ),
-    Function::new(
+    FunctionSpec::new(
         "step",
         &[
-            Form::new(
+            Dispatch::new(
                 &[one("Iterable", "iterable"), one("Integer[1]", "step")],
                 stepped,
             ),
-            Form::new(
+            Dispatch::new(
                 &[one("Iterable", "iterable"), one("Integer[1]", "step")],
                 step,
             )
             .with_block(ONE),
         ],
     ),
-    Function::new(
+    FunctionSpec::new(
         "with",
-        &[Form::new(&[any("Any", "arg")], with).with_block("")],
+        &[Dispatch::new(&[any("Any", "arg")], with).with_block("")],
     ),
-    Function::new(
+    FunctionSpec::new(
         "then",
-        &[Form::new(&[one("Any", "arg")], then).with_block(ONE)],
+        &[Dispatch::new(&[one("Any", "arg")], then).with_block(ONE)],
     ),
-    Function::new(
+    FunctionSpec::new(
         "lest",
-        &[Form::new(&[one("Any", "arg")], lest).with_block("Callable[0,0]")],
+        &[Dispatch::new(&[one("Any", "arg")], lest).with_block("Callable[0,0]")],
     ),
 ];
 
 /// What a call goes through.
-pub(super) fn iteration(call: &Call<'_>) -> Eval<Iteration> {
+pub(super) fn iteration(call: &CallArguments<'_>) -> Eval<Iteration> {
     match Iteration::over(call.get(0)) {
         Some(iteration) => Ok(iteration),
         None => raise(format!(
@@ -94,7 +94,7 @@ pub(super) fn iteration(call: &Call<'_>) -> Eval<Iteration> {
 /// Goes through a value until the block says that it is enough. True if it ended with `break`.
 pub(super) fn walk(
     evaluator: &mut Evaluator<'_>,
-    call: &Call<'_>,
+    call: &CallArguments<'_>,
     mut visit: impl FnMut(&mut Evaluator<'_>, &Block, Value) -> Eval<bool>,
 ) -> Eval<bool> {
     let block = call.required_block();
@@ -112,7 +112,7 @@ pub(super) fn walk(
 /// The same with an index, or with key and value.
 pub(super) fn walk_pairs(
     evaluator: &mut Evaluator<'_>,
-    call: &Call<'_>,
+    call: &CallArguments<'_>,
     mut visit: impl FnMut(&mut Evaluator<'_>, &Block, Value, Value) -> Eval<bool>,
 ) -> Eval<bool> {
     let is_hash = iteration(call)?.is_hash();
@@ -139,7 +139,7 @@ pub(super) fn pair(entry: Value) -> (Value, Value) {
 }
 
 /// For those that `break` does not end but leave: it goes on to whatever is around them.
-pub(super) fn unbroken(call: &Call<'_>, broken: bool) -> Eval<()> {
+pub(super) fn unbroken(call: &CallArguments<'_>, broken: bool) -> Eval<()> {
     if broken {
         let jump = crate::error::Jump {
             value: Value::Undef,
@@ -150,7 +150,7 @@ pub(super) fn unbroken(call: &Call<'_>, broken: bool) -> Eval<()> {
     Ok(())
 }
 
-fn each(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+fn each(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     let sweep = evaluator.sweep();
     walk(evaluator, &call, |evaluator, block, element| {
         evaluator.call_block(block, [element])?;
@@ -159,7 +159,7 @@ fn each(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     Ok(call.take(0))
 }
 
-fn each_pair(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+fn each_pair(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     let sweep = evaluator.sweep();
     walk_pairs(evaluator, &call, |evaluator, block, first, second| {
         evaluator.call_block(block, [first, second])?;
@@ -168,7 +168,7 @@ fn each_pair(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     Ok(call.take(0))
 }
 
-fn map(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn map(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let mut made = Vec::new();
     walk(evaluator, &call, |evaluator, block, element| {
         evaluator.charge_element()?;
@@ -178,7 +178,7 @@ fn map(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(Value::array(made))
 }
 
-fn map_pairs(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn map_pairs(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let mut made = Vec::new();
     walk_pairs(evaluator, &call, |evaluator, block, first, second| {
         evaluator.charge_element()?;
@@ -188,8 +188,9 @@ fn map_pairs(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(Value::array(made))
 }
 
-fn filter(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
-    let mut kept = Kept::like(&iteration(&call)?, matches!(call.get(0), Value::Hash(_)));
+fn filter(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
+    let mut kept =
+        FilteredElements::like(&iteration(&call)?, matches!(call.get(0), Value::Hash(_)));
     let broken = walk(evaluator, &call, |evaluator, block, element| {
         evaluator.charge_element()?;
         if evaluator.call_block(block, [element.clone()])?.is_truthy() {
@@ -197,13 +198,16 @@ fn filter(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
         }
         Ok(true)
     })?;
-    unbroken(&call, broken && matches!(kept, Kept::Entries(_)))?;
+    unbroken(
+        &call,
+        broken && matches!(kept, FilteredElements::Entries(_)),
+    )?;
     Ok(kept.value())
 }
 
-fn filter_pairs(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn filter_pairs(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let is_hash = iteration(&call)?.is_hash();
-    let mut kept = Kept::like(&iteration(&call)?, is_hash);
+    let mut kept = FilteredElements::like(&iteration(&call)?, is_hash);
     let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {
         evaluator.charge_element()?;
         let arguments = [first.clone(), second.clone()];
@@ -221,12 +225,12 @@ fn filter_pairs(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
 }
 
 /// What a filter keeps: entries of a hash stay one.
-enum Kept {
+enum FilteredElements {
     Elements(Vec<Value>),
     Entries(Hash),
 }
 
-impl Kept {
+impl FilteredElements {
     fn like(iteration: &Iteration, as_hash: bool) -> Self {
         if iteration.is_hash() && as_hash {
             Self::Entries(Hash::new())
@@ -253,7 +257,7 @@ impl Kept {
     }
 }
 
-fn reduce(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn reduce(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let mut memo = None;
     let mut sweep = evaluator.sweep();
     walk(evaluator, &call, |evaluator, block, element| {
@@ -267,7 +271,7 @@ fn reduce(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(memo.unwrap_or_default())
 }
 
-fn reduce_from(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+fn reduce_from(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     let mut memo = call.take(1);
     let mut sweep = evaluator.sweep();
     walk(evaluator, &call, |evaluator, block, element| {
@@ -277,31 +281,31 @@ fn reduce_from(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     Ok(memo)
 }
 
-fn reversed(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn reversed(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let elements = iteration(&call)?;
     let element = elements.element_type();
     Ok(Iterator::value(elements.reversed(), element))
 }
 
-fn reverse_each(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn reverse_each(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let elements = iteration(&call)?.reversed();
     visit_all(evaluator, &call, elements)
 }
 
-fn stepped(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn stepped(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let every = usize::try_from(call.int(1)).unwrap_or(usize::MAX);
     let elements = iteration(&call)?.stepped(every);
     let element = elements.element_type();
     Ok(Iterator::value(elements, element))
 }
 
-fn step(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn step(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let every = usize::try_from(call.int(1)).unwrap_or(usize::MAX);
     let elements = iteration(&call)?.stepped(every);
     visit_all(evaluator, &call, elements)
 }
 
-fn visit_all(evaluator: &mut Evaluator<'_>, call: &Call<'_>, elements: Iteration) -> Eval {
+fn visit_all(evaluator: &mut Evaluator<'_>, call: &CallArguments<'_>, elements: Iteration) -> Eval {
     let block = call.required_block();
     let sweep = evaluator.sweep();
     for element in elements {
@@ -314,18 +318,18 @@ fn visit_all(evaluator: &mut Evaluator<'_>, call: &Call<'_>, elements: Iteration
     Ok(Value::Undef)
 }
 
-fn with(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn with(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     evaluator.call_block_with(call.required_block(), call.arguments)
 }
 
-fn then(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+fn then(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     match call.take(0) {
         Value::Undef => Ok(Value::Undef),
         value => evaluator.call_block(call.required_block(), [value]),
     }
 }
 
-fn lest(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+fn lest(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     match call.take(0) {
         Value::Undef => evaluator.call_block(call.required_block(), []),
         value => Ok(value),

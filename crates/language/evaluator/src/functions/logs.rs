@@ -4,78 +4,78 @@ use pcore::Value;
 
 use crate::Evaluator;
 use crate::defaults::WARNED_ONCE_MAX;
-use crate::error::{Eval, Place};
-use crate::function::{Call, Form, Function, any};
-use crate::host::Level;
+use crate::error::{Eval, SourceLocation};
+use crate::function::{CallArguments, Dispatch, FunctionSpec, any};
+use crate::host::LogLevel;
 use crate::ruby;
 
 macro_rules! level {
     ($name:literal, $run:ident, $level:expr) => {
-        fn $run(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+        fn $run(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
             log(evaluator, &call, $level)
         }
     };
 }
 
-level!("debug", debug, Level::Debug);
-level!("info", info, Level::Info);
-level!("notice", notice, Level::Notice);
-level!("warning", warning, Level::Warning);
-level!("err", err, Level::Err);
-level!("alert", alert, Level::Alert);
-level!("emerg", emerg, Level::Emerg);
-level!("crit", crit, Level::Crit);
+level!("debug", debug, LogLevel::Debug);
+level!("info", info, LogLevel::Info);
+level!("notice", notice, LogLevel::Notice);
+level!("warning", warning, LogLevel::Warning);
+level!("err", err, LogLevel::Err);
+level!("alert", alert, LogLevel::Alert);
+level!("emerg", emerg, LogLevel::Emerg);
+level!("crit", crit, LogLevel::Crit);
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new(
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[
+    FunctionSpec::new(
         "debug",
-        &[Form::new(&[any("Any", "values")], debug).returning("Undef")],
+        &[Dispatch::new(&[any("Any", "values")], debug).returning("Undef")],
     ),
-    Function::new(
+    FunctionSpec::new(
         "info",
-        &[Form::new(&[any("Any", "values")], info).returning("Undef")],
+        &[Dispatch::new(&[any("Any", "values")], info).returning("Undef")],
     ),
-    Function::new(
+    FunctionSpec::new(
         "notice",
-        &[Form::new(&[any("Any", "values")], notice).returning("Undef")],
+        &[Dispatch::new(&[any("Any", "values")], notice).returning("Undef")],
     ),
-    Function::new(
+    FunctionSpec::new(
         "warning",
-        &[Form::new(&[any("Any", "values")], warning).returning("Undef")],
+        &[Dispatch::new(&[any("Any", "values")], warning).returning("Undef")],
     ),
-    Function::new(
+    FunctionSpec::new(
         "err",
-        &[Form::new(&[any("Any", "values")], err).returning("Undef")],
+        &[Dispatch::new(&[any("Any", "values")], err).returning("Undef")],
     ),
-    Function::new(
+    FunctionSpec::new(
         "alert",
-        &[Form::new(&[any("Any", "values")], alert).returning("Undef")],
+        &[Dispatch::new(&[any("Any", "values")], alert).returning("Undef")],
     ),
-    Function::new(
+    FunctionSpec::new(
         "emerg",
-        &[Form::new(&[any("Any", "values")], emerg).returning("Undef")],
+        &[Dispatch::new(&[any("Any", "values")], emerg).returning("Undef")],
     ),
-    Function::new(
+    FunctionSpec::new(
         "crit",
-        &[Form::new(&[any("Any", "values")], crit).returning("Undef")],
+        &[Dispatch::new(&[any("Any", "values")], crit).returning("Undef")],
     ),
 ];
 
 impl Evaluator<'_> {
     /// Warns, if nothing was warned of under this key before in this evaluation. As in Puppet, the first
     /// hundred keys count.
-    pub fn warn_once(&self, key: &str, message: &str, place: &Place) {
+    pub fn warn_once(&self, key: &str, message: &str, place: &SourceLocation) {
         let first = {
             let mut said = self.shared.said_once.borrow_mut();
             said.len() < WARNED_ONCE_MAX && said.insert(key.to_owned())
         };
         if first {
-            self.host().log(Level::Warning, message, place);
+            self.host().log(LogLevel::Warning, message, place);
         }
     }
 }
 
-fn log(evaluator: &mut Evaluator<'_>, call: &Call<'_>, level: Level) -> Eval {
+fn log(evaluator: &mut Evaluator<'_>, call: &CallArguments<'_>, level: LogLevel) -> Eval {
     let mut words = Vec::with_capacity(call.len());
     for value in &call.arguments {
         words.push(match value {

@@ -26,10 +26,10 @@ mod types;
 mod variables;
 mod versions;
 
-use crate::function::Function;
+use crate::function::FunctionSpec;
 
 /// All core functions, by family.
-pub(crate) fn all() -> impl Iterator<Item = &'static [Function]> {
+pub(crate) fn all() -> impl Iterator<Item = &'static [FunctionSpec]> {
     [
         collections::FUNCTIONS,
         control::FUNCTIONS,

@@ -6,7 +6,7 @@ use pcore::Value;
 
 use crate::Evaluator;
 use crate::error::{Eval, raise};
-use crate::function::{Call, Form, Function, any, one};
+use crate::function::{CallArguments, Dispatch, FunctionSpec, any, one};
 use crate::ruby;
 use crate::ruby_numbers::float;
 
@@ -15,51 +15,51 @@ const TWO: &str = "Callable[2,2]";
 macro_rules! extreme {
     ($values:ident, $texts:ident, $others:ident) => {
         &[
-            Form::new(&[any("Numeric", "values")], $values),
-            Form::new(&[any("String", "values")], $texts),
-            Form::new(&[any("SemVer", "values")], $values),
-            Form::new(&[any("Timespan", "values")], $values),
-            Form::new(&[any("Timestamp", "values")], $values),
-            Form::new(&[one("Array[Numeric]", "values")], $values).with_optional_block(TWO),
-            Form::new(&[one("Array[String]", "values")], $texts).with_optional_block(TWO),
-            Form::new(&[one("Array[SemVer]", "values")], $values).with_optional_block(TWO),
-            Form::new(&[one("Array[Timespan]", "values")], $values).with_optional_block(TWO),
-            Form::new(&[one("Array[Timestamp]", "values")], $values).with_optional_block(TWO),
-            Form::new(&[one("Array", "values")], $others).with_optional_block(TWO),
-            Form::new(&[any("Any", "values")], $others).with_block(TWO),
-            Form::new(&[any("Any", "values")], $others),
+            Dispatch::new(&[any("Numeric", "values")], $values),
+            Dispatch::new(&[any("String", "values")], $texts),
+            Dispatch::new(&[any("SemVer", "values")], $values),
+            Dispatch::new(&[any("Timespan", "values")], $values),
+            Dispatch::new(&[any("Timestamp", "values")], $values),
+            Dispatch::new(&[one("Array[Numeric]", "values")], $values).with_optional_block(TWO),
+            Dispatch::new(&[one("Array[String]", "values")], $texts).with_optional_block(TWO),
+            Dispatch::new(&[one("Array[SemVer]", "values")], $values).with_optional_block(TWO),
+            Dispatch::new(&[one("Array[Timespan]", "values")], $values).with_optional_block(TWO),
+            Dispatch::new(&[one("Array[Timestamp]", "values")], $values).with_optional_block(TWO),
+            Dispatch::new(&[one("Array", "values")], $others).with_optional_block(TWO),
+            Dispatch::new(&[any("Any", "values")], $others).with_block(TWO),
+            Dispatch::new(&[any("Any", "values")], $others),
         ]
     };
 }
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new(
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[
+    FunctionSpec::new(
         "abs",
         &[
-            Form::new(&[one("Numeric", "val")], abs),
-            Form::new(&[one("String", "val")], abs_text),
+            Dispatch::new(&[one("Numeric", "val")], abs),
+            Dispatch::new(&[one("String", "val")], abs_text),
         ],
     ),
-    Function::new(
+    FunctionSpec::new(
         "ceiling",
         &[
-            Form::new(&[one("Numeric", "val")], ceiling),
-            Form::new(&[one("String", "val")], ceiling_text),
+            Dispatch::new(&[one("Numeric", "val")], ceiling),
+            Dispatch::new(&[one("String", "val")], ceiling_text),
         ],
     ),
-    Function::new(
+    FunctionSpec::new(
         "floor",
         &[
-            Form::new(&[one("Numeric", "val")], floor),
-            Form::new(&[one("String", "val")], floor_text),
+            Dispatch::new(&[one("Numeric", "val")], floor),
+            Dispatch::new(&[one("String", "val")], floor_text),
         ],
     ),
-    Function::new("round", &[Form::new(&[one("Numeric", "val")], round)]),
-    Function::new("max", extreme!(max_values, max_texts, max_others)),
-    Function::new("min", extreme!(min_values, min_texts, min_others)),
+    FunctionSpec::new("round", &[Dispatch::new(&[one("Numeric", "val")], round)]),
+    FunctionSpec::new("max", extreme!(max_values, max_texts, max_others)),
+    FunctionSpec::new("min", extreme!(min_values, min_texts, min_others)),
 ];
 
-fn abs(_: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+fn abs(_: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     match call.take(0) {
         Value::Int(number) => match number.checked_abs() {
             Some(number) => Ok(Value::Int(number)),
@@ -70,7 +70,7 @@ fn abs(_: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     }
 }
 
-fn abs_text(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn abs_text(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     warn_of_text(evaluator, &call, "Numeric");
     let text = call.text(0);
     // a line that is a number is enough, and then the text is read from its beginning
@@ -120,7 +120,7 @@ fn leading_number(text: &str, with_fraction: bool) -> String {
 }
 
 /// What Puppet says where a text is taken as a number.
-fn warn_of_text(evaluator: &Evaluator<'_>, call: &Call<'_>, into: &str) {
+fn warn_of_text(evaluator: &Evaluator<'_>, call: &CallArguments<'_>, into: &str) {
     let name = call.name;
     let message = format!(
         "The {name}() function's auto conversion of String to {into} is deprecated - change to convert input before \
@@ -144,21 +144,21 @@ fn whole(number: f64) -> Eval {
     Ok(Value::Int(number as i64))
 }
 
-fn ceiling(_: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+fn ceiling(_: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     match call.take(0) {
         Value::Float(number) => whole(number.ceil()),
         other => Ok(other),
     }
 }
 
-fn floor(_: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+fn floor(_: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     match call.take(0) {
         Value::Float(number) => whole(number.floor()),
         other => Ok(other),
     }
 }
 
-fn ceiling_text(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn ceiling_text(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     warn_of_text(evaluator, &call, "Float");
     match float(&call.text(0)) {
         Some(number) => whole(number.ceil()),
@@ -166,7 +166,7 @@ fn ceiling_text(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     }
 }
 
-fn floor_text(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn floor_text(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     warn_of_text(evaluator, &call, "Float");
     match float(&call.text(0)) {
         Some(number) => whole(number.floor()),
@@ -174,7 +174,7 @@ fn floor_text(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     }
 }
 
-fn round(_: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+fn round(_: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     match call.take(0) {
         Value::Float(number) if number > 0.0 => whole((number + 0.5).trunc()),
         Value::Float(number) => whole((number - 0.5).trunc()),
@@ -183,14 +183,19 @@ fn round(_: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
 }
 
 /// The values, be they one list.
-fn values(call: &Call<'_>) -> Vec<Value> {
+fn values(call: &CallArguments<'_>) -> Vec<Value> {
     match call.arguments.as_slice() {
         [Value::Array(elements)] => elements.to_vec(),
         several => several.to_vec(),
     }
 }
 
-fn extreme(evaluator: &mut Evaluator<'_>, call: &Call<'_>, wanted: Ordering, order: Order) -> Eval {
+fn extreme(
+    evaluator: &mut Evaluator<'_>,
+    call: &CallArguments<'_>,
+    wanted: Ordering,
+    order: CompareFn,
+) -> Eval {
     let values = values(call);
     let mut values = values.into_iter();
     let Some(mut best) = values.next() else {
@@ -218,26 +223,26 @@ fn extreme(evaluator: &mut Evaluator<'_>, call: &Call<'_>, wanted: Ordering, ord
 }
 
 /// How two values are ordered; the call is named in warnings.
-type Order = fn(&Evaluator<'_>, &Call<'_>, &Value, &Value) -> Ordering;
+type CompareFn = fn(&Evaluator<'_>, &CallArguments<'_>, &Value, &Value) -> Ordering;
 
 /// Values of one kind that has an order.
-fn by_value(_: &Evaluator<'_>, _: &Call<'_>, a: &Value, b: &Value) -> Ordering {
+fn by_value(_: &Evaluator<'_>, _: &CallArguments<'_>, a: &Value, b: &Value) -> Ordering {
     crate::evaluator::compare_values(a, b).unwrap_or(Ordering::Equal)
 }
 
 /// Texts that are numbers compare as numbers.
-fn by_text(evaluator: &Evaluator<'_>, call: &Call<'_>, a: &Value, b: &Value) -> Ordering {
+fn by_text(evaluator: &Evaluator<'_>, call: &CallArguments<'_>, a: &Value, b: &Value) -> Ordering {
     texts(evaluator, call, a, b, false)
 }
 
 /// Values of several kinds compare by their texts.
-fn by_any(evaluator: &Evaluator<'_>, call: &Call<'_>, a: &Value, b: &Value) -> Ordering {
+fn by_any(evaluator: &Evaluator<'_>, call: &CallArguments<'_>, a: &Value, b: &Value) -> Ordering {
     texts(evaluator, call, a, b, true)
 }
 
 fn texts(
     evaluator: &Evaluator<'_>,
-    call: &Call<'_>,
+    call: &CallArguments<'_>,
     a: &Value,
     b: &Value,
     warn_of_others: bool,
@@ -277,26 +282,26 @@ fn number_of(text: &str) -> Option<f64> {
     }
 }
 
-fn max_values(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn max_values(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     extreme(evaluator, &call, Ordering::Greater, by_value)
 }
 
-fn max_texts(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn max_texts(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     extreme(evaluator, &call, Ordering::Greater, by_text)
 }
 
-fn max_others(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn max_others(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     extreme(evaluator, &call, Ordering::Greater, by_any)
 }
 
-fn min_values(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn min_values(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     extreme(evaluator, &call, Ordering::Less, by_value)
 }
 
-fn min_texts(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn min_texts(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     extreme(evaluator, &call, Ordering::Less, by_text)
 }
 
-fn min_others(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn min_others(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     extreme(evaluator, &call, Ordering::Less, by_any)
 }

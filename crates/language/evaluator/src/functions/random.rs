@@ -5,19 +5,19 @@ use pcore::Value;
 
 use crate::Evaluator;
 use crate::error::{Eval, raise};
-use crate::function::{Call, Form, Function, any, one};
+use crate::function::{CallArguments, Dispatch, FunctionSpec, any, one};
 use crate::mersenne::Random;
 use crate::ruby;
 
-pub(super) static FUNCTIONS: &[Function] = &[Function::new(
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[FunctionSpec::new(
     "fqdn_rand",
-    &[Form::new(
+    &[Dispatch::new(
         &[one("Any", "max"), any("Any", "seed")],
         fqdn_rand,
     )],
 )];
 
-fn fqdn_rand(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn fqdn_rand(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let max = match call.get(0) {
         Value::Int(max) => *max,
         Value::Float(max) => *max as i64,

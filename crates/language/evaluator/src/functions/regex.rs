@@ -7,21 +7,21 @@ use ruby_regex::Flags;
 
 use crate::Evaluator;
 use crate::error::{Eval, raise};
-use crate::function::{Call, Form, Function, one, optional};
+use crate::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
 use crate::{label, ruby};
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new(
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[
+    FunctionSpec::new(
         "match",
         &[
-            Form::new(
+            Dispatch::new(
                 &[
                     one("String", "string"),
                     one("Variant[Any, Type]", "pattern"),
                 ],
                 match_text,
             ),
-            Form::new(
+            Dispatch::new(
                 &[
                     one("Array[String]", "string"),
                     one("Variant[Any, Type]", "pattern"),
@@ -30,10 +30,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
             ),
         ],
     ),
-    Function::new(
+    FunctionSpec::new(
         "regsubst",
         &[
-            Form::new(
+            Dispatch::new(
                 &[
                     one("Variant[Array[String],String]", "target"),
                     one("String", "pattern"),
@@ -43,7 +43,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
                 ],
                 substitute,
             ),
-            Form::new(
+            Dispatch::new(
                 &[
                     one("Variant[Array[String],String]", "target"),
                     one("Variant[Regexp,Type[Regexp]]", "pattern"),
@@ -54,30 +54,30 @@ pub(super) static FUNCTIONS: &[Function] = &[
             ),
         ],
     ),
-    Function::new(
+    FunctionSpec::new(
         "split",
         &[
-            Form::new(&[one("String", "str"), one("String", "pattern")], split),
-            Form::new(&[one("String", "str"), one("Regexp", "pattern")], split),
-            Form::new(
+            Dispatch::new(&[one("String", "str"), one("String", "pattern")], split),
+            Dispatch::new(&[one("String", "str"), one("Regexp", "pattern")], split),
+            Dispatch::new(
                 &[one("String", "str"), one("Type[Regexp]", "pattern")],
                 split,
             ),
-            Form::new(
+            Dispatch::new(
                 &[
                     one("Sensitive[String]", "sensitive"),
                     one("String", "pattern"),
                 ],
                 split_sensitive,
             ),
-            Form::new(
+            Dispatch::new(
                 &[
                     one("Sensitive[String]", "sensitive"),
                     one("Regexp", "pattern"),
                 ],
                 split_sensitive,
             ),
-            Form::new(
+            Dispatch::new(
                 &[
                     one("Sensitive[String]", "sensitive"),
                     one("Type[Regexp]", "pattern"),
@@ -88,11 +88,11 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn match_text(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn match_text(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     groups(evaluator, &call.text(0), call.get(1))
 }
 
-fn match_list(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn match_list(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let mut found = Vec::new();
     for text in call.list(0).iter() {
         let text = text.as_str().unwrap_or_default();
@@ -180,7 +180,7 @@ fn source_of(pattern: &Value) -> Regexp {
     }
 }
 
-fn substitute(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn substitute(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     if !call.get(4).is_undef() {
         let message = "The regsubst() function's encoding argument has been ignored since Ruby 1.9 and will be removed \
                        in a future release";
@@ -228,11 +228,11 @@ fn substitute(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     }
 }
 
-fn split(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn split(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     pieces(evaluator, &call.text(0), call.get(1))
 }
 
-fn split_sensitive(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn split_sensitive(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     match call.get(0) {
         Value::Sensitive(inner) => {
             let text = inner.as_str().unwrap_or_default();

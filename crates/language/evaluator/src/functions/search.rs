@@ -5,23 +5,23 @@ use pcore::Value;
 use super::iterate::{ONE, TWO, forms, iteration, pair, unbroken, walk, walk_pairs};
 use crate::Evaluator;
 use crate::error::{Eval, raise};
-use crate::function::{Call, Form, Function, one};
+use crate::function::{CallArguments, Dispatch, FunctionSpec, one};
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("all", forms!(all_pairs, all)),
-    Function::new("any", forms!(any_pair, any_of)),
-    Function::new(
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[
+    FunctionSpec::new("all", forms!(all_pairs, all)),
+    FunctionSpec::new("any", forms!(any_pair, any_of)),
+    FunctionSpec::new(
         "index",
         &[
-            Form::new(&[one("Hash[Any, Any]", "hash")], index_pairs).with_block(TWO),
-            Form::new(&[one("Hash[Any, Any]", "hash")], index).with_block(ONE),
-            Form::new(&[one("Iterable", "enumerable")], index_pairs).with_block(TWO),
-            Form::new(&[one("Iterable", "enumerable")], index).with_block(ONE),
-            Form::new(
+            Dispatch::new(&[one("Hash[Any, Any]", "hash")], index_pairs).with_block(TWO),
+            Dispatch::new(&[one("Hash[Any, Any]", "hash")], index).with_block(ONE),
+            Dispatch::new(&[one("Iterable", "enumerable")], index_pairs).with_block(TWO),
+            Dispatch::new(&[one("Iterable", "enumerable")], index).with_block(ONE),
+            Dispatch::new(
                 &[one("String", "str"), one("Variant[String,Regexp]", "match")],
                 index_in_text,
             ),
-            Form::new(
+            Dispatch::new(
                 &[one("Iterable", "enumerable"), one("Any", "match")],
                 index_of,
             ),
@@ -29,7 +29,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn all(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn all(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let mut result = true;
     let broken = walk(evaluator, &call, |evaluator, block, element| {
         result = evaluator.call_block(block, [element])?.is_truthy();
@@ -39,7 +39,7 @@ fn all(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(Value::Bool(result))
 }
 
-fn all_pairs(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn all_pairs(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let mut result = true;
     let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {
         result = evaluator.call_block(block, [first, second])?.is_truthy();
@@ -49,7 +49,7 @@ fn all_pairs(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(Value::Bool(result))
 }
 
-fn any_of(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn any_of(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let mut result = false;
     let broken = walk(evaluator, &call, |evaluator, block, element| {
         result = evaluator.call_block(block, [element])?.is_truthy();
@@ -59,7 +59,7 @@ fn any_of(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(Value::Bool(result))
 }
 
-fn any_pair(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn any_pair(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let mut result = false;
     let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {
         result = evaluator.call_block(block, [first, second])?.is_truthy();
@@ -69,7 +69,7 @@ fn any_pair(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(Value::Bool(result))
 }
 
-fn index(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn index(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let mut found = Value::Undef;
     let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {
         if evaluator.call_block(block, [second])?.is_truthy() {
@@ -82,7 +82,7 @@ fn index(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(found)
 }
 
-fn index_pairs(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn index_pairs(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let mut found = Value::Undef;
     let broken = walk_pairs(evaluator, &call, |evaluator, block, first, second| {
         if evaluator
@@ -98,7 +98,7 @@ fn index_pairs(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(found)
 }
 
-fn index_in_text(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn index_in_text(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let text = call.text(0);
     let start = match call.get(1) {
         Value::Str(part) => text.find(&**part),
@@ -116,7 +116,7 @@ fn index_in_text(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
         .map_or(Value::Undef, Value::Int))
 }
 
-fn index_of(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn index_of(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let elements = iteration(&call)?;
     let is_hash = elements.is_hash();
     for (index, element) in (0..).zip(elements) {

@@ -4,15 +4,15 @@ use pcore::Value;
 
 use crate::Evaluator;
 use crate::error::{Eval, raise};
-use crate::function::{Call, Form, Function, any};
+use crate::function::{CallArguments, Dispatch, FunctionSpec, any};
 use crate::label;
 
-pub(super) static FUNCTIONS: &[Function] = &[Function::new(
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[FunctionSpec::new(
     "shellquote",
-    &[Form::new(&[any("Any", "words")], shellquote)],
+    &[Dispatch::new(&[any("Any", "words")], shellquote)],
 )];
 
-fn shellquote(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+fn shellquote(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     for argument in &mut call.arguments {
         *argument = evaluator.old_argument(argument)?;
     }

@@ -7,7 +7,7 @@ use pcore::Value;
 use crate::Evaluator;
 use crate::error::{Eval, raise};
 use crate::evaluator::{casecmp, compare_values};
-use crate::function::{Call, Form, Function, any, one, optional};
+use crate::function::{CallArguments, Dispatch, FunctionSpec, any, one, optional};
 use crate::{label, ruby};
 
 const TWO: &str = "Callable[2,2]";
@@ -16,19 +16,19 @@ const COMPARABLE: &[(&str, &str)] = &[
     ("Comparable", "Variant[String, Semver, TimeComparable]"),
 ];
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new(
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[
+    FunctionSpec::new(
         "sort",
         &[
-            Form::new(&[one("String", "string_value")], sort_text).with_optional_block(TWO),
-            Form::new(&[one("Array", "array_value")], sort).with_optional_block(TWO),
+            Dispatch::new(&[one("String", "string_value")], sort_text).with_optional_block(TWO),
+            Dispatch::new(&[one("Array", "array_value")], sort).with_optional_block(TWO),
         ],
     ),
-    Function::new(
+    FunctionSpec::new(
         "compare",
         &[
-            Form::new(&[one("Numeric", "a"), one("Numeric", "b")], compare),
-            Form::new(
+            Dispatch::new(&[one("Numeric", "a"), one("Numeric", "b")], compare),
+            Dispatch::new(
                 &[
                     one("String", "a"),
                     one("String", "b"),
@@ -36,26 +36,26 @@ pub(super) static FUNCTIONS: &[Function] = &[
                 ],
                 compare_texts,
             ),
-            Form::new(&[one("Semver", "a"), one("Semver", "b")], compare),
-            Form::new(
+            Dispatch::new(&[one("Semver", "a"), one("Semver", "b")], compare),
+            Dispatch::new(
                 &[
                     one("Numeric", "a"),
                     one("Variant[Timespan, Timestamp]", "b"),
                 ],
                 compare,
             ),
-            Form::new(
+            Dispatch::new(
                 &[
                     one("Timestamp", "a"),
                     one("Variant[Timestamp, Numeric]", "b"),
                 ],
                 compare,
             ),
-            Form::new(
+            Dispatch::new(
                 &[one("Timespan", "a"), one("Variant[Timespan, Numeric]", "b")],
                 compare,
             ),
-            Form::mismatch(
+            Dispatch::mismatch(
                 &[
                     one("Comparable", "a"),
                     one("Comparable", "b"),
@@ -63,7 +63,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
                 ],
                 uneven,
             ),
-            Form::mismatch(
+            Dispatch::mismatch(
                 &[one("Any", "a"), one("Any", "b"), any("Any", "ignore_case")],
                 incomparable,
             ),
@@ -72,12 +72,12 @@ pub(super) static FUNCTIONS: &[Function] = &[
     .with_types(COMPARABLE),
 ];
 
-fn sort(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn sort(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let elements = call.list(0).to_vec();
     sorted(evaluator, &call, elements).map(Value::array)
 }
 
-fn sort_text(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn sort_text(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let letters = call
         .text(0)
         .chars()
@@ -91,7 +91,7 @@ fn sort_text(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
 
 fn sorted(
     evaluator: &mut Evaluator<'_>,
-    call: &Call<'_>,
+    call: &CallArguments<'_>,
     elements: Vec<Value>,
 ) -> Eval<Vec<Value>> {
     evaluator.charge(elements.len())?;
@@ -190,14 +190,14 @@ fn number(ordering: Ordering) -> Value {
     })
 }
 
-fn compare(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn compare(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     match compare_values(call.get(0), call.get(1)) {
         Ok(ordering) => Ok(number(ordering)),
         Err(text) => raise(text),
     }
 }
 
-fn compare_texts(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn compare_texts(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let (a, b) = (call.text(0), call.text(1));
     Ok(number(if call.get(2).as_bool() == Some(false) {
         a.cmp(&b)

@@ -6,21 +6,21 @@ use pcore::Value;
 
 use crate::Evaluator;
 use crate::error::{Eval, raise};
-use crate::function::{Call, Form, Function, any, one};
+use crate::function::{CallArguments, Dispatch, FunctionSpec, any, one};
 use crate::{label, numbers, ruby};
 
 /// Wider than any text that is meant.
 const WIDTH_MAX: usize = 1 << 16;
 
-pub(super) static FUNCTIONS: &[Function] = &[Function::new(
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[FunctionSpec::new(
     "sprintf",
-    &[Form::new(
+    &[Dispatch::new(
         &[one("Any", "format"), any("Any", "arguments")],
         sprintf,
     )],
 )];
 
-fn sprintf(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+fn sprintf(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     for argument in &mut call.arguments {
         *argument = evaluator.old_argument(argument)?;
     }
@@ -46,7 +46,7 @@ struct Formatting<'a> {
 
 /// What stands between `%` and the letter.
 #[derive(Default)]
-struct Spec {
+struct FormatSpec {
     minus: bool,
     plus: bool,
     space: bool,
@@ -76,7 +76,7 @@ impl Formatting<'_> {
         letters: &mut std::iter::Peekable<std::str::Chars<'_>>,
         text: &mut String,
     ) -> Eval<()> {
-        let mut spec = Spec::default();
+        let mut spec = FormatSpec::default();
         loop {
             let Some(letter) = letters.next() else {
                 return raise("incomplete format specifier; use %% (double %) instead");
@@ -132,7 +132,7 @@ impl Formatting<'_> {
         }
     }
 
-    fn width(&mut self, spec: &mut Spec) -> Eval<()> {
+    fn width(&mut self, spec: &mut FormatSpec) -> Eval<()> {
         let width = integer(&self.following()?)?;
         spec.minus |= width < 0;
         spec.width = usize::try_from(width.unsigned_abs()).ok();
@@ -164,7 +164,7 @@ impl Formatting<'_> {
         }
     }
 
-    fn converted(&mut self, spec: &mut Spec, conversion: char) -> Eval<String> {
+    fn converted(&mut self, spec: &mut FormatSpec, conversion: char) -> Eval<String> {
         if !"diusfeEgGaAxXobBcp".contains(conversion) {
             return raise(format!("malformed format string - %{conversion}"));
         }
@@ -195,14 +195,14 @@ fn number(first: char, letters: &mut std::iter::Peekable<std::str::Chars<'_>>) -
     number
 }
 
-fn cut(spec: &Spec, text: &str) -> String {
+fn cut(spec: &FormatSpec, text: &str) -> String {
     match spec.precision {
         Some(precision) => text.chars().take(precision).collect(),
         None => text.to_owned(),
     }
 }
 
-fn padded(spec: &Spec, text: &str) -> String {
+fn padded(spec: &FormatSpec, text: &str) -> String {
     let missing = spec
         .width
         .unwrap_or_default()
@@ -272,7 +272,7 @@ fn float(value: &Value) -> Eval<f64> {
     }
 }
 
-fn sign(spec: &Spec, negative: bool) -> &'static str {
+fn sign(spec: &FormatSpec, negative: bool) -> &'static str {
     match (negative, spec.plus, spec.space) {
         (true, ..) => "-",
         (_, true, _) => "+",
@@ -281,7 +281,7 @@ fn sign(spec: &Spec, negative: bool) -> &'static str {
     }
 }
 
-fn signed(spec: &Spec, number: i64, radix: u32, prefix: &str) -> String {
+fn signed(spec: &FormatSpec, number: i64, radix: u32, prefix: &str) -> String {
     // without a sign to show, Ruby writes the complement: `..f`
     let complement = number < 0 && radix != 10 && !spec.plus && !spec.space;
     let digits = if complement {
@@ -324,7 +324,7 @@ fn complement_digits(number: i64, radix: u32) -> String {
     format!("..{last}{}", digits.trim_start_matches(last))
 }
 
-fn zero_padded(spec: &Spec, front: &str, digits: &str, may_fill: bool) -> String {
+fn zero_padded(spec: &FormatSpec, front: &str, digits: &str, may_fill: bool) -> String {
     let width = spec.width.unwrap_or_default();
     if spec.zero && !spec.minus && may_fill {
         let missing = width.saturating_sub(front.len() + digits.len());
@@ -333,7 +333,7 @@ fn zero_padded(spec: &Spec, front: &str, digits: &str, may_fill: bool) -> String
     padded(spec, &format!("{front}{digits}"))
 }
 
-fn floating(spec: &Spec, number: f64, conversion: char) -> String {
+fn floating(spec: &FormatSpec, number: f64, conversion: char) -> String {
     let sign = sign(spec, number.is_sign_negative() && !number.is_nan());
     if !number.is_finite() {
         let word = if number.is_nan() { "NaN" } else { "Inf" };

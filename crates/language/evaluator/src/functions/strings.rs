@@ -5,7 +5,7 @@ use pcore::{Hash, Value};
 
 use crate::Evaluator;
 use crate::error::Eval;
-use crate::function::{Call, Form, Function, one};
+use crate::function::{CallArguments, Dispatch, FunctionSpec, one};
 use crate::iteration::Iteration;
 
 const TEXTS: &str = "Iterable[Variant[String, Numeric]]";
@@ -16,7 +16,7 @@ const STRING_DATA: &[(&str, &str)] = &[(
 
 macro_rules! mapped {
     ($run:ident, $change:path) => {
-        fn $run(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+        fn $run(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
             let value = call.take(0);
             changed(evaluator, &value, $change)
         }
@@ -36,9 +36,9 @@ mapped!(chop, chopped);
 macro_rules! simple {
     ($run:ident) => {
         &[
-            Form::new(&[one("Numeric", "arg")], $run),
-            Form::new(&[one("String", "arg")], $run),
-            Form::new(&[one(TEXTS, "arg")], $run),
+            Dispatch::new(&[one("Numeric", "arg")], $run),
+            Dispatch::new(&[one("String", "arg")], $run),
+            Dispatch::new(&[one(TEXTS, "arg")], $run),
         ]
     };
 }
@@ -46,24 +46,24 @@ macro_rules! simple {
 macro_rules! deep {
     ($run:ident) => {
         &[
-            Form::new(&[one("Numeric", "arg")], $run),
-            Form::new(&[one("String", "arg")], $run),
-            Form::new(&[one("Array[StringData]", "arg")], $run),
-            Form::new(&[one("Hash[StringData, StringData]", "arg")], $run),
+            Dispatch::new(&[one("Numeric", "arg")], $run),
+            Dispatch::new(&[one("String", "arg")], $run),
+            Dispatch::new(&[one("Array[StringData]", "arg")], $run),
+            Dispatch::new(&[one("Hash[StringData, StringData]", "arg")], $run),
         ]
     };
 }
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("upcase", deep!(upcase)).with_types(STRING_DATA),
-    Function::new("downcase", deep!(downcase)).with_types(STRING_DATA),
-    Function::new("capitalize", simple!(capitalize)),
-    Function::new("camelcase", simple!(camelcase)),
-    Function::new("strip", simple!(strip)),
-    Function::new("lstrip", simple!(lstrip)),
-    Function::new("rstrip", simple!(rstrip)),
-    Function::new("chomp", simple!(chomp)),
-    Function::new("chop", simple!(chop)),
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[
+    FunctionSpec::new("upcase", deep!(upcase)).with_types(STRING_DATA),
+    FunctionSpec::new("downcase", deep!(downcase)).with_types(STRING_DATA),
+    FunctionSpec::new("capitalize", simple!(capitalize)),
+    FunctionSpec::new("camelcase", simple!(camelcase)),
+    FunctionSpec::new("strip", simple!(strip)),
+    FunctionSpec::new("lstrip", simple!(lstrip)),
+    FunctionSpec::new("rstrip", simple!(rstrip)),
+    FunctionSpec::new("chomp", simple!(chomp)),
+    FunctionSpec::new("chop", simple!(chop)),
 ];
 
 fn changed(evaluator: &mut Evaluator<'_>, value: &Value, change: fn(&str) -> String) -> Eval {

@@ -11,27 +11,27 @@ use pcore::{Hash, Value};
 use crate::Evaluator;
 use crate::code::Unit;
 use crate::error::{Eval, EvalError, Unwind, raise};
-use crate::evaluator::ByName;
+use crate::evaluator::NamedCall;
 use crate::frame::Frame;
-use crate::function::{Call, Form, Function, one, optional};
-use crate::lower::Scope;
-use crate::parse::{self, Language};
+use crate::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
+use crate::lower::FileScope;
+use crate::parse::{self, SourceLanguage};
 
 const PARAMETERS: &str = "Hash[Pattern[/^\\w+$/], Any]";
 const TEXT: &str = "Variant[String, Sensitive[String]]";
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new(
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[
+    FunctionSpec::new(
         "epp",
-        &[Form::new(
+        &[Dispatch::new(
             &[one("String", "path"), optional(PARAMETERS, "parameters")],
             epp,
         )
         .returning(TEXT)],
     ),
-    Function::new(
+    FunctionSpec::new(
         "inline_epp",
-        &[Form::new(
+        &[Dispatch::new(
             &[
                 one("String", "template"),
                 optional(PARAMETERS, "parameters"),
@@ -42,7 +42,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn epp(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn epp(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let name = call.text(0);
     let mut file = evaluator.module_file(&name, "templates")?;
     if file.is_none() && !name.ends_with(".epp") {
@@ -60,19 +60,19 @@ fn epp(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     let unit = shared
         .loader
         .parsed()
-        .unit(&file, Language::Template, evaluator.stack);
+        .unit(&file, SourceLanguage::Template, evaluator.stack);
     let unit = unit.map_err(|unwind| invalid(*unwind, "epp"))?;
     let module = name.split('/').next();
     shared.loader.own(&file.path, module);
     rendered(evaluator, &call, &unit, None)
 }
 
-fn inline_epp(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn inline_epp(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let unit = parse::text_unit(
         &call.text(0),
         Some("inlined-epp-text"),
-        Language::Template,
-        Scope::Local,
+        SourceLanguage::Template,
+        FileScope::Local,
         evaluator.stack,
     );
     let unit = unit.map_err(|unwind| invalid(*unwind, "inline_epp"))?;
@@ -94,7 +94,7 @@ fn invalid(unwind: Unwind, function: &str) -> Box<Unwind> {
 
 fn rendered(
     evaluator: &mut Evaluator<'_>,
-    call: &Call<'_>,
+    call: &CallArguments<'_>,
     unit: &Arc<Unit>,
     outer: Option<&Rc<Frame>>,
 ) -> Eval {
@@ -116,9 +116,9 @@ fn rendered(
         for (name, value) in given.iter() {
             around.define(name.as_str().unwrap_or_default(), value.clone());
         }
-        evaluator.call_by_name(unit, unit.main, Some(&around), &given, ByName::Unchecked)
+        evaluator.call_by_name(unit, unit.main, Some(&around), &given, NamedCall::Unchecked)
     } else {
-        evaluator.call_by_name(unit, unit.main, outer, &given, ByName::Template)
+        evaluator.call_by_name(unit, unit.main, outer, &given, NamedCall::Template)
     };
     match result {
         Err(unwind) => match *unwind {

@@ -6,7 +6,7 @@ use pcore::{Type, Value};
 
 use crate::Evaluator;
 use crate::error::{Eval, Unwind, raise};
-use crate::function::{Call, Form, Function, one, optional};
+use crate::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
 use crate::iteration::Iteration;
 use crate::iterator::Iterator;
 
@@ -16,20 +16,20 @@ const OPTIONS: &[(&str, &str)] = &[(
     "Struct[{container_type => Optional[Type], include_root => Optional[Boolean], include_containers => Optional[Boolean], include_values => Optional[Boolean], order => Optional[Enum[depth_first, breadth_first]], include_refs => Optional[Boolean]}]",
 )];
 
-pub(super) static FUNCTIONS: &[Function] = &[Function::new(
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[FunctionSpec::new(
     "tree_each",
     &[
-        Form::new(
+        Dispatch::new(
             &[one(TREE, "tree"), optional("OptionsType", "options")],
             each_pair,
         )
         .with_block("Callable[2,2]"),
-        Form::new(
+        Dispatch::new(
             &[one(TREE, "tree"), optional("OptionsType", "options")],
             each,
         )
         .with_block("Callable[1,1]"),
-        Form::new(
+        Dispatch::new(
             &[one(TREE, "tree"), optional("OptionsType", "options")],
             tree,
         ),
@@ -37,7 +37,7 @@ pub(super) static FUNCTIONS: &[Function] = &[Function::new(
 )
 .with_types(OPTIONS)];
 
-struct Options {
+struct TreeOptions {
     containers: Option<Type>,
     with_root: bool,
     with_containers: bool,
@@ -45,7 +45,7 @@ struct Options {
     breadth_first: bool,
 }
 
-impl Options {
+impl TreeOptions {
     fn of(value: &Value) -> Eval<Self> {
         let option = |name: &str| value.as_hash().and_then(|it| it.get_str(name)).cloned();
         let flag = |name: &str| option(name).and_then(|it| it.as_bool()).unwrap_or(true);
@@ -95,8 +95,8 @@ fn child(value: &Value, key: &Value) -> Value {
 }
 
 /// Everything in a tree as pairs of a path and a value.
-fn nodes(evaluator: &Evaluator<'_>, call: &Call<'_>) -> Eval<Vec<Value>> {
-    let options = Options::of(call.get(1))?;
+fn nodes(evaluator: &Evaluator<'_>, call: &CallArguments<'_>) -> Eval<Vec<Value>> {
+    let options = TreeOptions::of(call.get(1))?;
     let root = call.get(0);
     let mut found = Vec::new();
     let mut waiting: VecDeque<(Vec<Value>, Value)> = VecDeque::new();
@@ -133,12 +133,12 @@ fn nodes(evaluator: &Evaluator<'_>, call: &Call<'_>) -> Eval<Vec<Value>> {
     Ok(found)
 }
 
-fn tree(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn tree(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let found = nodes(evaluator, &call)?;
     Ok(Iterator::value(Iteration::list(found.into()), Type::any()))
 }
 
-fn each(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+fn each(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     for node in nodes(evaluator, &call)? {
         let value = child(&node, &Value::Int(1));
         match evaluator.call_block(call.required_block(), [value]) {
@@ -149,7 +149,7 @@ fn each(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     Ok(call.take(0))
 }
 
-fn each_pair(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+fn each_pair(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     for node in nodes(evaluator, &call)? {
         let (path, value) = (child(&node, &Value::Int(0)), child(&node, &Value::Int(1)));
         match evaluator.call_block(call.required_block(), [path, value]) {

@@ -4,30 +4,30 @@ use pcore::{Kind, Type, Value};
 
 use crate::Evaluator;
 use crate::error::{Eval, raise};
-use crate::function::{Call, Form, Function, any, one, optional};
+use crate::function::{CallArguments, Dispatch, FunctionSpec, any, one, optional};
 use crate::mismatch;
 
 const TYPES: &str = "Callable[Type, Type]";
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new(
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[
+    FunctionSpec::new(
         "type",
         &[
-            Form::new(
+            Dispatch::new(
                 &[
                     one("Any", "value"),
                     optional("Enum[detailed]", "inference_method"),
                 ],
                 detailed,
             ),
-            Form::new(
+            Dispatch::new(
                 &[
                     one("Any", "value"),
                     one("Enum[reduced]", "inference_method"),
                 ],
                 reduced,
             ),
-            Form::new(
+            Dispatch::new(
                 &[
                     one("Any", "value"),
                     one("Enum[generalized]", "inference_method"),
@@ -36,52 +36,52 @@ pub(super) static FUNCTIONS: &[Function] = &[
             ),
         ],
     ),
-    Function::new(
+    FunctionSpec::new(
         "assert_type",
         &[
-            Form::new(&[one("Type", "type"), one("Any", "value")], assert_type)
+            Dispatch::new(&[one("Type", "type"), one("Any", "value")], assert_type)
                 .with_optional_block(TYPES),
-            Form::new(
+            Dispatch::new(
                 &[one("String", "type_string"), one("Any", "value")],
                 assert_type,
             )
             .with_optional_block(TYPES),
         ],
     ),
-    Function::new(
+    FunctionSpec::new(
         "new",
-        &[Form::new(&[one("Type", "type"), any("Any", "args")], new).with_optional_block("")],
+        &[Dispatch::new(&[one("Type", "type"), any("Any", "args")], new).with_optional_block("")],
     ),
-    Function::new(
+    FunctionSpec::new(
         "convert_to",
-        &[Form::new(
+        &[Dispatch::new(
             &[one("Any", "value"), one("Type", "type"), any("Any", "args")],
             convert_to,
         )
         .with_optional_block("Callable[1,1]")],
     ),
-    Function::new(
+    FunctionSpec::new(
         "unwrap",
         &[
-            Form::new(&[one("Sensitive", "arg")], unwrap).with_optional_block(""),
-            Form::new(&[one("Any", "arg")], unwrap).with_optional_block(""),
+            Dispatch::new(&[one("Sensitive", "arg")], unwrap).with_optional_block(""),
+            Dispatch::new(&[one("Any", "arg")], unwrap).with_optional_block(""),
         ],
     ),
 ];
 
-fn detailed(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn detailed(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     Ok(Value::Type(Type::infer_detailed(call.get(0))))
 }
 
-fn reduced(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn reduced(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     Ok(Value::Type(Type::infer(call.get(0))))
 }
 
-fn generalized(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn generalized(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     Ok(Value::Type(Type::infer(call.get(0)).generalize()))
 }
 
-fn assert_type(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+fn assert_type(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     let ty = match call.take(0) {
         Value::Type(ty) => ty,
         other => evaluator.parse_type(other.as_str().unwrap_or_default(), &[])?,
@@ -99,7 +99,7 @@ fn assert_type(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     }
 }
 
-fn new(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+fn new(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     let ty = match call.take(0) {
         Value::Type(ty) => ty,
         _ => Type::any(),
@@ -112,7 +112,7 @@ fn new(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
     }
 }
 
-fn convert_to(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+fn convert_to(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     let ty = match call.take(1) {
         Value::Type(ty) => ty,
         _ => Type::any(),
@@ -140,7 +140,7 @@ pub(super) fn made(evaluator: &mut Evaluator<'_>, ty: &Type, arguments: Vec<Valu
     }
 }
 
-fn unwrap(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+fn unwrap(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     let value = match call.take(0) {
         Value::Sensitive(inner) => {
             evaluator.pin(std::slice::from_ref(&inner));

@@ -4,12 +4,12 @@ use pcore::{Kind, Value};
 
 use crate::Evaluator;
 use crate::error::{Eval, Unwind, raise};
-use crate::function::{Call, Form, Function, one, optional, some};
+use crate::function::{CallArguments, Dispatch, FunctionSpec, one, optional, some};
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new(
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[
+    FunctionSpec::new(
         "get",
-        &[Form::new(
+        &[Dispatch::new(
             &[
                 one("Any", "value"),
                 one("String", "dotted_string"),
@@ -19,10 +19,10 @@ pub(super) static FUNCTIONS: &[Function] = &[
         )
         .with_optional_block("Callable[1,1]")],
     ),
-    Function::new(
+    FunctionSpec::new(
         "getvar",
         &[
-            Form::new(
+            Dispatch::new(
                 &[
                     one(
                         "Pattern[/\\A(?:::)?(?:[a-z]\\w*::)*[a-z_]\\w*(?:\\.|\\Z)/]",
@@ -33,7 +33,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
                 getvar,
             )
             .with_optional_block("Callable[1,1]"),
-            Form::mismatch(
+            Dispatch::mismatch(
                 &[
                     one("String", "get_string"),
                     optional("Any", "default_value"),
@@ -42,9 +42,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
             ),
         ],
     ),
-    Function::new(
+    FunctionSpec::new(
         "defined",
-        &[Form::new(
+        &[Dispatch::new(
             &[some(
                 "Variant[String, Type[CatalogEntry], Type[Type[CatalogEntry]]]",
                 "vals",
@@ -54,12 +54,12 @@ pub(super) static FUNCTIONS: &[Function] = &[
     ),
 ];
 
-fn get(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn get(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let path = call.text(1);
     navigate(evaluator, &call, call.get(0), &path, call.get(2))
 }
 
-fn getvar(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn getvar(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let text = call.text(0);
     let end = text
         .find(|it: char| !(it.is_alphanumeric() || it == '_' || it == ':'))
@@ -87,7 +87,7 @@ fn getvar(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
 /// Goes along a dotted path; `default` stands for what is not there.
 fn navigate(
     evaluator: &mut Evaluator<'_>,
-    call: &Call<'_>,
+    call: &CallArguments<'_>,
     value: &Value,
     path: &str,
     default: &Value,
@@ -146,7 +146,7 @@ pub(super) fn segments(path: &str) -> Eval<Vec<Value>> {
     }
 }
 
-fn defined(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn defined(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     for value in &call.arguments {
         if is_defined(evaluator, &call, value)? {
             return Ok(Value::Bool(true));
@@ -156,7 +156,11 @@ fn defined(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
 }
 
 /// Variables are known here; classes and resources are the host's.
-fn is_defined(evaluator: &mut Evaluator<'_>, call: &Call<'_>, value: &Value) -> Eval<bool> {
+fn is_defined(
+    evaluator: &mut Evaluator<'_>,
+    call: &CallArguments<'_>,
+    value: &Value,
+) -> Eval<bool> {
     match value {
         Value::Str(text) => match text.strip_prefix('$') {
             Some(name) if !name.is_empty() => {

@@ -6,11 +6,11 @@ use pcore::Value;
 
 use crate::Evaluator;
 use crate::error::Eval;
-use crate::function::{Call, Form, Function, one, optional};
+use crate::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
 
-pub(super) static FUNCTIONS: &[Function] = &[Function::new(
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[FunctionSpec::new(
     "versioncmp",
-    &[Form::new(
+    &[Dispatch::new(
         &[
             one("String", "a"),
             one("String", "b"),
@@ -20,7 +20,7 @@ pub(super) static FUNCTIONS: &[Function] = &[Function::new(
     )],
 )];
 
-fn versioncmp(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn versioncmp(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let (a, b) = (call.text(0), call.text(1));
     let ordering = if call.get(2).is_truthy() {
         order(&without_zeroes(&a), &without_zeroes(&b))

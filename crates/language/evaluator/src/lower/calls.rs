@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use syntax::ast::{Call as CallNode, CallId, Expr, LambdaId};
+use syntax::ast::{Call as SyntaxCall, CallId, Expr, LambdaId};
 
-use super::{Lowering, Parts};
-use crate::code::{Call, Construct, Kind, Method, NodeId};
+use super::{Lowering, UnitParts};
+use crate::code::{CallNode, ConstructNode, MethodNode, NodeId, NodeKind};
 use crate::error::Eval;
 use crate::{function, label};
 
@@ -15,7 +15,7 @@ impl Lowering {
             return Ok(None);
         };
         let lambda = *self.ast.lambda(lambda);
-        let parts = Parts {
+        let parts = UnitParts {
             name: "lambda".into(),
             parameters: lambda.params,
             returns: lambda.return_type,
@@ -31,7 +31,7 @@ impl Lowering {
             Expr::QName(name) => {
                 let name = Arc::clone(self.ast.text(name));
                 let call = self.named_call(name, &call)?;
-                return Ok(self.push(Kind::Call(Box::new(call)), at));
+                return Ok(self.push(NodeKind::Call(Box::new(call)), at));
             }
             Expr::QRef(_) => true,
             Expr::Access { left, .. } => matches!(self.ast.expr(left), Expr::QRef(_)),
@@ -44,22 +44,25 @@ impl Lowering {
                 label::a_an_uc(label::of_expression(&functor))
             );
             let at = self.ast.span(call.functor).start;
-            return Ok(self.push(Kind::Illegal(Box::new(("ILLEGAL_EXPRESSION", text))), at));
+            return Ok(self.push(
+                NodeKind::Illegal(Box::new(("ILLEGAL_EXPRESSION", text))),
+                at,
+            ));
         }
-        let construct = Construct {
+        let construct = ConstructNode {
             ty: self.lower(call.functor)?,
             arguments: self.items(call.args)?,
             block: self.block(call.lambda)?,
         };
-        Ok(self.push(Kind::Construct(Box::new(construct)), at))
+        Ok(self.push(NodeKind::Construct(Box::new(construct)), at))
     }
 
-    fn named_call(&mut self, name: Arc<str>, call: &CallNode) -> Eval<Call> {
+    fn named_call(&mut self, name: Arc<str>, call: &SyntaxCall) -> Eval<CallNode> {
         let name: Arc<str> = match name.strip_prefix("::") {
             Some(rest) => rest.into(),
             None => name,
         };
-        Ok(Call {
+        Ok(CallNode {
             native: function::core(&name),
             arguments: self.items(call.args)?,
             block: self.block(call.lambda)?,
@@ -71,15 +74,24 @@ impl Lowering {
         let call = *self.ast.call(id);
         let Expr::NamedAccess { left, name } = self.ast.expr(call.functor) else {
             let text = "Illegal expression. A method call needs a receiver".to_owned();
-            return Ok(self.push(Kind::Illegal(Box::new(("ILLEGAL_EXPRESSION", text))), at));
+            return Ok(self.push(
+                NodeKind::Illegal(Box::new(("ILLEGAL_EXPRESSION", text))),
+                at,
+            ));
         };
         let (Expr::QName(name) | Expr::QRef(name)) = self.ast.expr(name) else {
             let text = "Illegal expression. A method needs a name".to_owned();
-            return Ok(self.push(Kind::Illegal(Box::new(("ILLEGAL_EXPRESSION", text))), at));
+            return Ok(self.push(
+                NodeKind::Illegal(Box::new(("ILLEGAL_EXPRESSION", text))),
+                at,
+            ));
         };
         let receiver = self.item(left)?;
         let name = Arc::clone(self.ast.text(name));
         let call = self.named_call(name, &call)?;
-        Ok(self.push(Kind::Method(Box::new(Method { receiver, call })), at))
+        Ok(self.push(
+            NodeKind::Method(Box::new(MethodNode { receiver, call })),
+            at,
+        ))
     }
 }

@@ -4,11 +4,15 @@ use std::sync::Arc;
 
 use pcore::{Regexp, Value};
 use syntax::ast::{
-    AssignOp, BinaryOp, CaseOption, Expr, ExprId, SelectorEntry, Slice, Sym, UnaryOp,
+    AssignOp, BinaryOp, CaseOption as SyntaxCaseOption, Expr, ExprId, SelectorEntry, Slice, Sym,
+    UnaryOp,
 };
 
 use super::Lowering;
-use crate::code::{Apply, Case, Choice, Kind, NodeId, Target, Variable, Where};
+use crate::code::{
+    ApplyNode, AssignmentSlot, AssignmentTarget, CaseNode, CaseOption, NodeId, NodeKind,
+    VariableNode,
+};
 use crate::error::Eval;
 use crate::label;
 
@@ -17,7 +21,7 @@ impl Lowering {
         let at = self.ast.span(id).start;
         self.check_depth(at)?;
         match self.ast.expr(id) {
-            Expr::Nop => Ok(self.push(Kind::Nop, at)),
+            Expr::Nop => Ok(self.push(NodeKind::Nop, at)),
             Expr::Undef => Ok(self.constant(Value::Undef, at)),
             Expr::Default => Ok(self.constant(Value::Default, at)),
             Expr::Bool(flag) => Ok(self.constant(Value::Bool(flag), at)),
@@ -33,17 +37,17 @@ impl Lowering {
             }
             Expr::QRef(name) => {
                 let name = Arc::clone(self.ast.text(name));
-                Ok(self.push(Kind::TypeName(name), at))
+                Ok(self.push(NodeKind::TypeName(name), at))
             }
             Expr::Variable(name) => Ok(self.variable(name, at)),
             Expr::Reserved(word) => {
                 let word = Arc::clone(self.ast.text(word));
-                Ok(self.push(Kind::Reserved(word), at))
+                Ok(self.push(NodeKind::Reserved(word), at))
             }
             Expr::Text(inner) => self.lower(inner),
             Expr::RenderString(text) => {
                 let text = Value::Str(Arc::clone(self.ast.text(text)));
-                Ok(self.push(Kind::RenderText(text), at))
+                Ok(self.push(NodeKind::RenderText(text), at))
             }
             _ => self.compound(id, at),
         }
@@ -54,12 +58,12 @@ impl Lowering {
         match self.ast.expr(id) {
             Expr::Concat(pieces) => {
                 let pieces = self.list(pieces)?;
-                Ok(self.push(Kind::Interpolated(pieces), at))
+                Ok(self.push(NodeKind::Interpolated(pieces), at))
             }
             Expr::Heredoc { syntax, text } => self.heredoc(syntax, text, at),
             Expr::Array(items) => {
                 let items = self.items(items)?;
-                Ok(self.push(Kind::List(items), at))
+                Ok(self.push(NodeKind::List(items), at))
             }
             Expr::Hash(entries) => {
                 let ast = Arc::clone(&self.ast);
@@ -67,11 +71,11 @@ impl Lowering {
                 for entry in ast.get(entries) {
                     lowered.push((self.lower(entry.key)?, self.lower(entry.value)?));
                 }
-                Ok(self.push(Kind::Hash(lowered.into()), at))
+                Ok(self.push(NodeKind::Hash(lowered.into()), at))
             }
             Expr::Paren(inner) => {
                 let inner = self.lower(inner)?;
-                Ok(self.push(Kind::Parenthesized(inner), at))
+                Ok(self.push(NodeKind::Parenthesized(inner), at))
             }
             Expr::Unary { op, operand } => self.unary(op, operand, at),
             Expr::Binary { .. } => self.binary_chain(id),
@@ -79,21 +83,24 @@ impl Lowering {
             Expr::Access { left, keys } => {
                 let left = self.lower(left)?;
                 let keys = self.list(keys)?;
-                Ok(self.push(Kind::Access { left, keys }, at))
+                Ok(self.push(NodeKind::Access { left, keys }, at))
             }
             Expr::NamedAccess { .. } => {
                 let text = "A '.' expression is unacceptable here".to_owned();
-                Ok(self.push(Kind::Illegal(Box::new(("ILLEGAL_EXPRESSION", text))), at))
+                Ok(self.push(
+                    NodeKind::Illegal(Box::new(("ILLEGAL_EXPRESSION", text))),
+                    at,
+                ))
             }
             Expr::Call(call) => self.call(call, at),
             Expr::MethodCall(call) => self.method(call, at),
             Expr::Block(statements) => {
                 let statements = self.list(statements)?;
-                Ok(self.push(Kind::Block(statements), at))
+                Ok(self.push(NodeKind::Block(statements), at))
             }
             Expr::RenderExpr(inner) => {
                 let inner = self.lower(inner)?;
-                Ok(self.push(Kind::Render(inner), at))
+                Ok(self.push(NodeKind::Render(inner), at))
             }
             _ => self.control(id, at),
         }
@@ -111,7 +118,7 @@ impl Lowering {
                 let then = self.optional(then, at)?;
                 let otherwise = self.optional(otherwise, at)?;
                 Ok(self.push(
-                    Kind::If {
+                    NodeKind::If {
                         test,
                         then,
                         otherwise,
@@ -128,7 +135,7 @@ impl Lowering {
                 let then = self.optional(then, at)?;
                 let otherwise = self.optional(otherwise, at)?;
                 Ok(self.push(
-                    Kind::Unless {
+                    NodeKind::Unless {
                         test,
                         then,
                         otherwise,
@@ -138,17 +145,17 @@ impl Lowering {
             }
             Expr::Case { test, options } => self.case(test, options, at),
             Expr::Selector { left, entries } => self.selector(left, entries, at),
-            Expr::Definition(_) => Ok(self.push(Kind::Nop, at)),
+            Expr::Definition(_) => Ok(self.push(NodeKind::Nop, at)),
             Expr::Apply { args, .. } => {
                 let arguments = self.items(args)?;
-                let apply = Apply {
+                let apply = ApplyNode {
                     arguments,
                     expression: id,
                 };
-                Ok(self.push(Kind::Apply(Box::new(apply)), at))
+                Ok(self.push(NodeKind::Apply(Box::new(apply)), at))
             }
             other => Ok(self.push(
-                Kind::Catalog {
+                NodeKind::Catalog {
                     what: catalog_label(&other),
                     expression: id,
                 },
@@ -182,15 +189,15 @@ impl Lowering {
     fn variable(&mut self, name: Sym, at: u32) -> NodeId {
         let name = Arc::clone(self.ast.text(name));
         if let Ok(group) = name.parse::<u64>() {
-            return self.push(Kind::Group(group), at);
+            return self.push(NodeKind::Group(group), at);
         }
         let (slots, default_of) = self.names.find(&name);
-        let variable = Variable {
+        let variable = VariableNode {
             name,
             slots,
             default_of,
         };
-        self.push(Kind::Variable(Box::new(variable)), at)
+        self.push(NodeKind::Variable(Box::new(variable)), at)
     }
 
     fn heredoc(&mut self, syntax: Option<Sym>, text: ExprId, at: u32) -> Eval<NodeId> {
@@ -200,7 +207,7 @@ impl Lowering {
             Some(syntax) if !is_static => {
                 let syntax = Arc::clone(self.ast.text(syntax));
                 Ok(self.push(
-                    Kind::Heredoc {
+                    NodeKind::Heredoc {
                         text: lowered,
                         syntax,
                     },
@@ -222,9 +229,9 @@ impl Lowering {
         }
         let operand = self.lower(operand)?;
         let kind = match op {
-            UnaryOp::Not => Kind::Not(operand),
-            UnaryOp::Minus => Kind::Minus(operand),
-            UnaryOp::Unfold => Kind::Splat(operand),
+            UnaryOp::Not => NodeKind::Not(operand),
+            UnaryOp::Minus => NodeKind::Minus(operand),
+            UnaryOp::Unfold => NodeKind::Splat(operand),
         };
         Ok(self.push(kind, at))
     }
@@ -248,42 +255,45 @@ impl Lowering {
     fn assign(&mut self, op: AssignOp, left: ExprId, right: ExprId, at: u32) -> Eval<NodeId> {
         if op != AssignOp::Set {
             let text = format!("The operator '{}' is not supported.", op.text());
-            return Ok(self.push(Kind::Illegal(Box::new(("UNSUPPORTED_OPERATOR", text))), at));
+            return Ok(self.push(
+                NodeKind::Illegal(Box::new(("UNSUPPORTED_OPERATOR", text))),
+                at,
+            ));
         }
         // the value is evaluated before the name is set, so it is lowered before it is declared
         let value = self.lower(right)?;
         let target = Box::new(self.target(left));
-        Ok(self.push(Kind::Assign { target, value }, at))
+        Ok(self.push(NodeKind::Assign { target, value }, at))
     }
 
-    fn target(&mut self, id: ExprId) -> Target {
+    fn target(&mut self, id: ExprId) -> AssignmentTarget {
         let at = self.ast.span(id).start;
         match self.ast.expr(id) {
             Expr::Variable(name) => {
                 let name = Arc::clone(self.ast.text(name));
                 if name.bytes().all(|it| it.is_ascii_digit()) {
-                    return Target::Number(name, at);
+                    return AssignmentTarget::Number(name, at);
                 }
                 let place = if name.contains("::") {
-                    Where::Global
+                    AssignmentSlot::Global
                 } else {
                     self.names.declare(&name)
                 };
-                Target::Variable { name, place, at }
+                AssignmentTarget::Variable { name, place, at }
             }
             Expr::Array(items) => {
                 let ast = Arc::clone(&self.ast);
                 let targets = ast.get(items).iter().map(|it| self.target(*it)).collect();
-                Target::List(targets)
+                AssignmentTarget::List(targets)
             }
-            other => Target::Illegal {
+            other => AssignmentTarget::Illegal {
                 label: label::a_an(label::of_expression(&other)),
                 at,
             },
         }
     }
 
-    fn case(&mut self, test: ExprId, options: Slice<CaseOption>, at: u32) -> Eval<NodeId> {
+    fn case(&mut self, test: ExprId, options: Slice<SyntaxCaseOption>, at: u32) -> Eval<NodeId> {
         let test = self.lower(test)?;
         let ast = Arc::clone(&self.ast);
         let mut choices = Vec::new();
@@ -302,17 +312,17 @@ impl Lowering {
             if has_default {
                 otherwise = Some(then);
             }
-            choices.push(Choice {
+            choices.push(CaseOption {
                 values: values.into(),
                 then,
             });
         }
-        let case = Case {
+        let case = CaseNode {
             test,
             options: choices.into(),
             otherwise,
         };
-        Ok(self.push(Kind::Case(Box::new(case)), at))
+        Ok(self.push(NodeKind::Case(Box::new(case)), at))
     }
 
     fn selector(&mut self, test: ExprId, entries: Slice<SelectorEntry>, at: u32) -> Eval<NodeId> {
@@ -325,36 +335,36 @@ impl Lowering {
                 otherwise = Some(self.lower(entry.value)?);
                 continue;
             }
-            choices.push(Choice {
+            choices.push(CaseOption {
                 values: Box::new([self.item(entry.matching)?]),
                 then: self.lower(entry.value)?,
             });
         }
-        let case = Case {
+        let case = CaseNode {
             test,
             options: choices.into(),
             otherwise,
         };
-        Ok(self.push(Kind::Selector(Box::new(case)), at))
+        Ok(self.push(NodeKind::Selector(Box::new(case)), at))
     }
 }
 
-fn binary(op: BinaryOp, left: NodeId, right: NodeId) -> Kind {
+fn binary(op: BinaryOp, left: NodeId, right: NodeId) -> NodeKind {
     match op {
-        BinaryOp::And => Kind::And { left, right },
-        BinaryOp::Or => Kind::Or { left, right },
-        BinaryOp::In => Kind::In { left, right },
-        BinaryOp::Match | BinaryOp::NoMatch => Kind::Match {
+        BinaryOp::And => NodeKind::And { left, right },
+        BinaryOp::Or => NodeKind::Or { left, right },
+        BinaryOp::In => NodeKind::In { left, right },
+        BinaryOp::Match | BinaryOp::NoMatch => NodeKind::Match {
             negated: op == BinaryOp::NoMatch,
             left,
             right,
         },
-        operator if operator.is_comparison() => Kind::Compare {
+        operator if operator.is_comparison() => NodeKind::Compare {
             operator,
             left,
             right,
         },
-        operator => Kind::Arithmetic {
+        operator => NodeKind::Arithmetic {
             operator,
             left,
             right,

@@ -16,12 +16,15 @@ use syntax::ast::{Ast, DefinitionKind, Expr, ExprId, Param, Slice};
 
 use self::names::Names;
 use crate::budget::Stack;
-use crate::code::{Code, Defined, Definition, Kind, Node, NodeId, Parameter, Unit, Where};
+use crate::code::{
+    AssignmentSlot, CodeBody, CodeParameter, Definition, DefinitionCode, Node, NodeId, NodeKind,
+    Unit,
+};
 use crate::error::{BUDGET_EXHAUSTED, Eval, EvalError};
 
 /// Where the variables of a file's own statements live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub(crate) enum FileScope {
     /// In the top scope.
     Top,
     /// In a frame of their own: templates, and texts evaluated inside something.
@@ -29,7 +32,7 @@ pub(crate) enum Scope {
 }
 
 /// Makes a parsed file ready for evaluation.
-pub(crate) fn unit(ast: Arc<Ast>, scope: Scope, stack: Stack) -> Eval<Arc<Unit>> {
+pub(crate) fn unit(ast: Arc<Ast>, scope: FileScope, stack: Stack) -> Eval<Arc<Unit>> {
     let mut lowering = Lowering {
         ast: Arc::clone(&ast),
         nodes: Vec::with_capacity(ast.len()),
@@ -51,13 +54,13 @@ pub(crate) fn unit(ast: Arc<Ast>, scope: Scope, stack: Stack) -> Eval<Arc<Unit>>
 struct Lowering {
     ast: Arc<Ast>,
     nodes: Vec<Node>,
-    codes: Vec<Code>,
+    codes: Vec<CodeBody>,
     names: Names,
     stack: Stack,
 }
 
 /// What code is made of.
-struct Parts {
+struct UnitParts {
     name: Arc<str>,
     parameters: Slice<Param>,
     returns: Option<ExprId>,
@@ -66,17 +69,17 @@ struct Parts {
 }
 
 impl Lowering {
-    fn push(&mut self, kind: Kind, at: u32) -> NodeId {
+    fn push(&mut self, kind: NodeKind, at: u32) -> NodeId {
         let id = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
         self.nodes.push(Node { kind, at });
         NodeId(id)
     }
 
-    fn main(&mut self, scope: Scope) -> Eval<u32> {
+    fn main(&mut self, scope: FileScope) -> Eval<u32> {
         let ast = Arc::clone(&self.ast);
         let Some(epp) = ast.epp() else {
             let name: Arc<str> = "main".into();
-            self.names.open(Arc::clone(&name), scope == Scope::Top);
+            self.names.open(Arc::clone(&name), scope == FileScope::Top);
             let body = self.optional(ast.body(), 0)?;
             return Ok(self.finish(name, Vec::new(), body, None));
         };
@@ -84,7 +87,7 @@ impl Lowering {
         self.names.open(Arc::clone(&name), false);
         let parameters = self.parameters(epp.params)?;
         let body = self.optional(ast.body(), 0)?;
-        let body = self.push(Kind::Epp(body), 0);
+        let body = self.push(NodeKind::Epp(body), 0);
         let code = self.finish(name, parameters, body, None);
         if let Some(code) = self.codes.last_mut() {
             code.declares_parameters = epp.params_given;
@@ -101,7 +104,7 @@ impl Lowering {
                 DefinitionKind::Function(body) | DefinitionKind::Plan(body) => {
                     let code = self.code(
                         false,
-                        &Parts {
+                        &UnitParts {
                             name: Arc::clone(ast.text(body.name)),
                             parameters: body.params,
                             returns: body.return_type,
@@ -110,17 +113,17 @@ impl Lowering {
                         },
                     )?;
                     match definition.kind {
-                        DefinitionKind::Plan(_) => Defined::Plan { code },
-                        _ => Defined::Function { code },
+                        DefinitionKind::Plan(_) => DefinitionCode::Plan { code },
+                        _ => DefinitionCode::Function { code },
                     }
                 }
                 DefinitionKind::TypeAlias(alias) => {
                     self.names.open("type".into(), true);
                     let body = self.lower(alias.type_expr)?;
                     self.names.close();
-                    Defined::Alias { body }
+                    DefinitionCode::Alias { body }
                 }
-                _ => Defined::Catalog,
+                _ => DefinitionCode::Catalog,
             };
             if let Some(name) = definition.name() {
                 definitions.push(Definition {
@@ -134,7 +137,7 @@ impl Lowering {
     }
 
     /// Code of its own. A lambda sees the names around it, a definition does not.
-    fn code(&mut self, is_lambda: bool, parts: &Parts) -> Eval<u32> {
+    fn code(&mut self, is_lambda: bool, parts: &UnitParts) -> Eval<u32> {
         let outer = (!is_lambda).then(|| std::mem::take(&mut self.names));
         self.names.open(Arc::clone(&parts.name), false);
         let parameters = self.parameters(parts.parameters)?;
@@ -150,14 +153,14 @@ impl Lowering {
         Ok(code)
     }
 
-    fn parameters(&mut self, parameters: Slice<Param>) -> Eval<Vec<Parameter>> {
+    fn parameters(&mut self, parameters: Slice<Param>) -> Eval<Vec<CodeParameter>> {
         let ast = Arc::clone(&self.ast);
         let given = ast.get(parameters);
         let slots: Vec<u16> = given
             .iter()
             .map(|it| match self.names.declare(ast.text(it.name)) {
-                Where::Slot(slot) => slot,
-                Where::Global | Where::Nowhere => u16::MAX,
+                AssignmentSlot::Slot(slot) => slot,
+                AssignmentSlot::Global | AssignmentSlot::Nowhere => u16::MAX,
             })
             .collect();
         let mut lowered = Vec::with_capacity(given.len());
@@ -175,7 +178,7 @@ impl Lowering {
                 }
                 None => None,
             };
-            lowered.push(Parameter {
+            lowered.push(CodeParameter {
                 name: Arc::clone(ast.text(parameter.name)),
                 slot: slots[index],
                 ty,
@@ -190,7 +193,7 @@ impl Lowering {
     fn finish(
         &mut self,
         name: Arc<str>,
-        parameters: Vec<Parameter>,
+        parameters: Vec<CodeParameter>,
         body: NodeId,
         returns: Option<NodeId>,
     ) -> u32 {
@@ -203,7 +206,7 @@ impl Lowering {
                     && usize::from(it.slot) == index
             });
         let index = u32::try_from(self.codes.len()).unwrap_or(u32::MAX);
-        self.codes.push(Code {
+        self.codes.push(CodeBody {
             name,
             parameters,
             body,
@@ -218,12 +221,12 @@ impl Lowering {
     fn optional(&mut self, id: Option<ExprId>, at: u32) -> Eval<NodeId> {
         match id {
             Some(id) => self.lower(id),
-            None => Ok(self.push(Kind::Nop, at)),
+            None => Ok(self.push(NodeKind::Nop, at)),
         }
     }
 
     fn constant(&mut self, value: Value, at: u32) -> NodeId {
-        self.push(Kind::Const(value), at)
+        self.push(NodeKind::Const(value), at)
     }
 
     /// The expression inside any parentheses.
@@ -240,7 +243,7 @@ impl Lowering {
             EvalError::at(
                 BUDGET_EXHAUSTED,
                 "expressions are too deep inside each other",
-                crate::error::Place {
+                crate::error::SourceLocation {
                     file: self.ast.source().name().cloned(),
                     line: position.line,
                     column: position.column,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::code::{DefaultOf, Slot, Where};
+use crate::code::{AssignmentSlot, ParameterDefault, VariableSlot};
 
 /// The scopes around the expression that is being lowered, the innermost last.
 #[derive(Default)]
@@ -51,15 +51,15 @@ impl Names {
     }
 
     /// Where a name that is set lives.
-    pub(super) fn declare(&mut self, name: &Arc<str>) -> Where {
+    pub(super) fn declare(&mut self, name: &Arc<str>) -> AssignmentSlot {
         let Some(scope) = self.scopes.last_mut() else {
-            return Where::Global;
+            return AssignmentSlot::Global;
         };
         if scope.default.is_some() {
-            return Where::Nowhere;
+            return AssignmentSlot::Nowhere;
         }
         if scope.is_top {
-            return Where::Global;
+            return AssignmentSlot::Global;
         }
         let index = scope
             .variables
@@ -70,11 +70,11 @@ impl Names {
                 scope.variables.len() - 1
             });
         // more than 65,535 variables of one function are one too many
-        Where::Slot(u16::try_from(index).unwrap_or(u16::MAX))
+        AssignmentSlot::Slot(u16::try_from(index).unwrap_or(u16::MAX))
     }
 
     /// Where a name that is read may be.
-    pub(super) fn find(&self, name: &str) -> (Box<[Slot]>, Option<DefaultOf>) {
+    pub(super) fn find(&self, name: &str) -> (Box<[VariableSlot]>, Option<ParameterDefault>) {
         let mut slots = Vec::new();
         let mut default_of = None;
         for (up, scope) in self.scopes.iter().rev().filter(|it| !it.is_top).enumerate() {
@@ -82,12 +82,12 @@ impl Names {
                 continue;
             };
             if let (Ok(up), Ok(index)) = (u16::try_from(up), u16::try_from(index)) {
-                slots.push(Slot { up, index });
+                slots.push(VariableSlot { up, index });
             }
             if let Some((parameter, parameters)) = scope.default
                 && index < parameters
             {
-                default_of = Some(DefaultOf {
+                default_of = Some(ParameterDefault {
                     callee: Arc::clone(&scope.callee),
                     parameter: Arc::clone(&scope.variables[parameter]),
                     is_earlier: index < parameter,

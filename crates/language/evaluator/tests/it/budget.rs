@@ -2,17 +2,17 @@
 
 use std::thread;
 
-use evaluator::{BUDGET_EXHAUSTED, EvalError, Evaluator, Limits, Parsed};
+use evaluator::{BUDGET_EXHAUSTED, EvalError, EvaluationLimits, Evaluator, ParseCache};
 
 use crate::world::World;
 
 /// Runs on a stack as small as a plan's.
-fn on_a_plans_stack(program: &'static str, limits: fn() -> Limits) -> EvalError {
+fn on_a_plans_stack(program: &'static str, limits: fn() -> EvaluationLimits) -> EvalError {
     thread::Builder::new()
         .stack_size(1 << 20)
         .spawn(move || {
             let world = World::default();
-            let mut evaluator = Evaluator::new(&world, limits(), Parsed::new());
+            let mut evaluator = Evaluator::new(&world, limits(), ParseCache::new());
             match evaluator.evaluate(program, Some("case.pp")) {
                 Ok(value) => panic!("{program}\ngave {value}"),
                 Err(unwind) => unwind.into_error().expect("nothing interrupts here"),
@@ -23,17 +23,17 @@ fn on_a_plans_stack(program: &'static str, limits: fn() -> Limits) -> EvalError 
         .expect("the stack is not overrun")
 }
 
-fn few_steps() -> Limits {
-    Limits {
+fn few_steps() -> EvaluationLimits {
+    EvaluationLimits {
         steps_max: 100_000,
-        ..Limits::default()
+        ..EvaluationLimits::default()
     }
 }
 
-fn small_values() -> Limits {
-    Limits {
+fn small_values() -> EvaluationLimits {
+    EvaluationLimits {
         value_bytes_max: 1 << 20,
-        ..Limits::default()
+        ..EvaluationLimits::default()
     }
 }
 
@@ -57,13 +57,13 @@ fn a_loop_without_an_end() {
 #[test]
 fn a_text_that_doubles() {
     let program = "\nInteger[0, 60].reduce('x') |$m, $i| {\n \"${m}${m}\" }";
-    exhausted(&on_a_plans_stack(program, Limits::default), 3);
+    exhausted(&on_a_plans_stack(program, EvaluationLimits::default), 3);
 }
 
 #[test]
 fn a_list_that_doubles() {
     let program = "\nInteger[0, 60].reduce([1]) |$m, $i| {\n $m + $m }";
-    exhausted(&on_a_plans_stack(program, Limits::default), 3);
+    exhausted(&on_a_plans_stack(program, EvaluationLimits::default), 3);
 }
 
 #[test]
@@ -75,29 +75,29 @@ fn a_text_of_shared_lists() {
 #[test]
 fn a_function_that_calls_itself() {
     let program = "function f($x) { f($x + 1) }\nf(1)";
-    exhausted(&on_a_plans_stack(program, Limits::default), 1);
+    exhausted(&on_a_plans_stack(program, EvaluationLimits::default), 1);
 }
 
 #[test]
 fn blocks_inside_blocks() {
     let program = "function f($x) { [1].map |$i| { [$i].reduce(1) |$m, $n| { case f($x + 1) { default: { 1 } } } } }\nf(1)";
-    exhausted(&on_a_plans_stack(program, Limits::default), 1);
+    exhausted(&on_a_plans_stack(program, EvaluationLimits::default), 1);
 }
 
 #[test]
 fn a_chain_of_operators() {
     let program: &'static str = format!("\n1{}", " + 1".repeat(5_000)).leak();
-    exhausted(&on_a_plans_stack(program, Limits::default), 2);
+    exhausted(&on_a_plans_stack(program, EvaluationLimits::default), 2);
 }
 
 #[test]
 fn lists_inside_lists() {
     let program = "\nInteger[0, 100000].reduce([1]) |$m, $i| { [$m] }";
-    exhausted(&on_a_plans_stack(program, Limits::default), 2);
+    exhausted(&on_a_plans_stack(program, EvaluationLimits::default), 2);
     let program = "\nInteger[0, 100000].reduce({a => 1}) |$m, $i| { {a => $m} }";
-    exhausted(&on_a_plans_stack(program, Limits::default), 2);
+    exhausted(&on_a_plans_stack(program, EvaluationLimits::default), 2);
     let program = "\nInteger[0, 100000].reduce([1]) |$m, $i| { [] << $m }";
-    exhausted(&on_a_plans_stack(program, Limits::default), 2);
+    exhausted(&on_a_plans_stack(program, EvaluationLimits::default), 2);
 }
 
 #[test]
@@ -107,7 +107,8 @@ fn deep_recursion_within_the_limit_works_on_a_plans_stack() {
         .stack_size(1 << 20)
         .spawn(move || {
             let world = World::default();
-            let mut evaluator = Evaluator::new(&world, Limits::default(), Parsed::new());
+            let mut evaluator =
+                Evaluator::new(&world, EvaluationLimits::default(), ParseCache::new());
             evaluator
                 .evaluate(program, None)
                 .map(|it| it.to_string())

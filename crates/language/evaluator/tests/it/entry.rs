@@ -3,10 +3,12 @@
 
 use std::cell::RefCell;
 
-use evaluator::{CodeMap, CodeSource, Evaluator, Host, Level, Limits, Parsed, Place};
+use evaluator::{
+    CodeMap, CodeSource, EvaluationLimits, Evaluator, Host, LogLevel, ParseCache, SourceLocation,
+};
 
 /// Enough for some thousand iterations, little enough for some hundred programs a second.
-const LIMITS: Limits = Limits {
+const LIMITS: EvaluationLimits = EvaluationLimits {
     steps_max: 10_000,
     bytes_max: 4 << 20,
     value_bytes_max: 256 << 10,
@@ -18,7 +20,7 @@ const LIMITS: Limits = Limits {
 #[derive(Default)]
 struct World {
     code: CodeMap,
-    logged: RefCell<Vec<(Level, String)>>,
+    logged: RefCell<Vec<(LogLevel, String)>>,
 }
 
 impl Host for World {
@@ -26,7 +28,7 @@ impl Host for World {
         &self.code
     }
 
-    fn log(&self, level: Level, message: &str, _: &Place) {
+    fn log(&self, level: LogLevel, message: &str, _: &SourceLocation) {
         self.logged.borrow_mut().push((level, message.to_owned()));
     }
 }
@@ -37,9 +39,9 @@ pub(crate) fn program(data: &[u8]) {
     assert_eq!(first, evaluated(&text), "{text}");
 }
 
-fn evaluated(text: &str) -> (Result<String, String>, Vec<(Level, String)>) {
+fn evaluated(text: &str) -> (Result<String, String>, Vec<(LogLevel, String)>) {
     let world = World::default();
-    let mut evaluator = Evaluator::new(&world, LIMITS, Parsed::new());
+    let mut evaluator = Evaluator::new(&world, LIMITS, ParseCache::new());
     let value = match evaluator.evaluate(text, Some("case.pp")) {
         Ok(value) => Ok(value.to_program_string()),
         Err(unwind) => Err(unwind

@@ -1,7 +1,7 @@
 //! Core functions. Every answer here is real Puppet's.
 
 use crate::world::{all, error, evaluator};
-use evaluator::{CodeMap, Level};
+use evaluator::{CodeMap, LogLevel};
 
 #[test]
 fn iteration() {
@@ -81,6 +81,6 @@ fn logs_go_to_the_host() {
     assert!(value.is_ok_and(|it| it.is_undef()));
     assert_eq!(
         *world.logged.borrow(),
-        [(Level::Warning, "a [1, ] 2".to_owned())]
+        [(LogLevel::Warning, "a [1, ] 2".to_owned())]
     );
 }

@@ -1,6 +1,6 @@
 //! The budget counts what a program holds, not what it ever made.
 
-use evaluator::{BUDGET_EXHAUSTED, EvalError, Evaluator, Limits, Parsed};
+use evaluator::{BUDGET_EXHAUSTED, EvalError, EvaluationLimits, Evaluator, ParseCache};
 
 use crate::world::World;
 
@@ -9,11 +9,11 @@ const BYTES_MAX: u64 = 4 << 20;
 
 fn run(program: &str, bytes_max: u64) -> Result<String, EvalError> {
     let world = World::default();
-    let limits = Limits {
+    let limits = EvaluationLimits {
         bytes_max,
-        ..Limits::default()
+        ..EvaluationLimits::default()
     };
-    let mut evaluator = Evaluator::new(&world, limits, Parsed::new());
+    let mut evaluator = Evaluator::new(&world, limits, ParseCache::new());
     match evaluator.evaluate(program, Some("case.pp")) {
         Ok(value) => Ok(value.to_string()),
         Err(unwind) => Err(unwind.into_error().expect("nothing interrupts here")),
@@ -164,11 +164,11 @@ fn looking_at_what_is_held_takes_steps() {
              size(f({calls}))"
         );
         let world = World::default();
-        let limits = Limits {
+        let limits = EvaluationLimits {
             steps_max: 35_000,
-            ..Limits::default()
+            ..EvaluationLimits::default()
         };
-        let mut evaluator = Evaluator::new(&world, limits, Parsed::new());
+        let mut evaluator = Evaluator::new(&world, limits, ParseCache::new());
         evaluator
             .evaluate(&program, None)
             .map(|value| value.to_string())

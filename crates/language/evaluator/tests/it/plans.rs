@@ -2,23 +2,24 @@
 
 use std::any::Any;
 
-use evaluator::function::{Call, Form, Function, Native, one};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, NativeFunction, one};
 use evaluator::{
-    CodeMap, CodeSource, Eval, Evaluator, Host, Interrupt, Level, Limits, Parsed, Place, Scope,
-    Unwind,
+    CodeMap, CodeSource, Eval, EvaluationLimits, Evaluator, Host, Interrupt, LogLevel, ParseCache,
+    SourceLocation, Unwind, VariableScope,
 };
 use pcore::{Hash, Value};
 
 struct Plans(CodeMap);
 
-static TWICE: Native = Native::new(Function::new(
+static TWICE: NativeFunction = NativeFunction::new(FunctionSpec::new(
     "twice",
-    &[Form::new(&[one("Integer", "number")], twice).with_optional_block("Callable[1,1]")],
+    &[Dispatch::new(&[one("Integer", "number")], twice).with_optional_block("Callable[1,1]")],
 ));
 
-static STOP: Native = Native::new(Function::new("stop", &[Form::new(&[], stop)]));
+static STOP: NativeFunction =
+    NativeFunction::new(FunctionSpec::new("stop", &[Dispatch::new(&[], stop)]));
 
-fn twice(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn twice(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let number = Value::Int(call.int(0) * 2);
     match call.block {
         Some(block) => evaluator.call_block(block, [number]),
@@ -26,7 +27,7 @@ fn twice(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     }
 }
 
-fn stop(_: &mut Evaluator<'_>, _: Call<'_>) -> Eval {
+fn stop(_: &mut Evaluator<'_>, _: CallArguments<'_>) -> Eval {
     let reason: Box<dyn Any + Send> = Box::new("evicted");
     Err(Box::new(Unwind::Interrupted(Interrupt(reason))))
 }
@@ -36,7 +37,7 @@ impl Host for Plans {
         &self.0
     }
 
-    fn function(&self, name: &str) -> Option<&'static Native> {
+    fn function(&self, name: &str) -> Option<&'static NativeFunction> {
         match name {
             "twice" => Some(&TWICE),
             "stop" => Some(&STOP),
@@ -44,7 +45,7 @@ impl Host for Plans {
         }
     }
 
-    fn log(&self, _: Level, _: &str, _: &Place) {}
+    fn log(&self, _: LogLevel, _: &str, _: &SourceLocation) {}
 }
 
 fn evaluator() -> Evaluator<'static> {
@@ -54,8 +55,8 @@ fn evaluator() -> Evaluator<'static> {
     );
     Evaluator::new(
         Box::leak(Box::new(Plans(code))),
-        Limits::default(),
-        Parsed::new(),
+        EvaluationLimits::default(),
+        ParseCache::new(),
     )
 }
 
@@ -107,7 +108,7 @@ fn functions_of_the_host_have_forms() {
 #[test]
 fn texts_are_evaluated_inside_a_scope() {
     let mut evaluator = evaluator();
-    let scope = Scope::default();
+    let scope = VariableScope::default();
     assert!(scope.define("x", Value::Int(1)));
     assert!(
         !scope.define("x", Value::Int(2)),

@@ -2,12 +2,15 @@
 
 use std::cell::RefCell;
 
-use evaluator::{CodeMap, CodeSource, EvalError, Evaluator, Host, Level, Limits, Parsed, Place};
+use evaluator::{
+    CodeMap, CodeSource, EvalError, EvaluationLimits, Evaluator, Host, LogLevel, ParseCache,
+    SourceLocation,
+};
 
 #[derive(Default)]
 pub(crate) struct World {
     pub(crate) code: CodeMap,
-    pub(crate) logged: RefCell<Vec<(Level, String)>>,
+    pub(crate) logged: RefCell<Vec<(LogLevel, String)>>,
 }
 
 impl Host for World {
@@ -15,7 +18,7 @@ impl Host for World {
         &self.code
     }
 
-    fn log(&self, level: Level, message: &str, _: &Place) {
+    fn log(&self, level: LogLevel, message: &str, _: &SourceLocation) {
         self.logged.borrow_mut().push((level, message.to_owned()));
     }
 }
@@ -26,7 +29,7 @@ pub(crate) fn evaluator(code: CodeMap) -> (&'static World, Evaluator<'static>) {
         code,
         logged: RefCell::default(),
     }));
-    let evaluator = Evaluator::new(world, Limits::default(), Parsed::new());
+    let evaluator = Evaluator::new(world, EvaluationLimits::default(), ParseCache::new());
     (world, evaluator)
 }
 

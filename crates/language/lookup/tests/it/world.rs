@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use evaluator::function::Call;
+use evaluator::function::CallArguments;
 use evaluator::{
-    Block, CodeMap, CodeSource, Eval, EvalError, Evaluator, Host, Interrupt, Level, Limits, Parsed,
-    Place, Unwind,
+    Block, CodeMap, CodeSource, Eval, EvalError, EvaluationLimits, Evaluator, Host, Interrupt,
+    LogLevel, ParseCache, SourceLocation, Unwind,
 };
 use lookup::{
     Cache, DirectoryEntry, FileIdentity, Files, HostError, Lookup, Options, Settings, context_type,
@@ -52,7 +52,7 @@ impl World {
     }
 
     fn evaluator(&self) -> Evaluator<'_> {
-        let evaluator = Evaluator::new(self, Limits::default(), Parsed::new());
+        let evaluator = Evaluator::new(self, EvaluationLimits::default(), ParseCache::new());
         let os = [("family", "Debian")].into_iter().collect();
         let facts = [("os", Value::hash(os))].into_iter().collect();
         evaluator.set_global("facts", Value::hash(facts));
@@ -81,7 +81,7 @@ impl World {
         match self.run(program) {
             Ok(value) => panic!("{program}\ngave {value}"),
             Err(error) => {
-                let call = "Evaluation Error: Error while evaluating a Function Call, ";
+                let call = "Evaluation Error: Error while evaluating a Function CallArguments, ";
                 error.message.trim_start_matches(call).to_owned()
             }
         }
@@ -99,7 +99,11 @@ impl Host for World {
         &self.code
     }
 
-    fn unknown_function(&self, _: &mut Evaluator<'_>, call: &mut Call<'_>) -> Option<Eval> {
+    fn unknown_function(
+        &self,
+        _: &mut Evaluator<'_>,
+        call: &mut CallArguments<'_>,
+    ) -> Option<Eval> {
         match call.name {
             "interrupt" => Some(Err(Unwind::Interrupted(Interrupt(Box::new("gone"))).into())),
             // As another branch of a plan, in the middle of what this one does.
@@ -124,11 +128,11 @@ impl Host for World {
         context_type(name)
     }
 
-    fn log(&self, _: Level, message: &str, _: &Place) {
+    fn log(&self, _: LogLevel, message: &str, _: &SourceLocation) {
         self.logged.borrow_mut().push(message.to_owned());
     }
 
-    fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut Call<'_>) -> Eval {
+    fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut CallArguments<'_>) -> Eval {
         self.lookup.call(self, evaluator, call)
     }
 }

@@ -1,12 +1,12 @@
 //! `prefix`, `suffix`, `join_keys_to_values`: something in front of texts or behind them.
 
-use evaluator::function::Function;
+use evaluator::function::FunctionSpec;
 use evaluator::{Eval, Evaluator, raise, ruby};
 use pcore::{Hash, Value};
 
 use crate::old::{Old, class, old_functions};
 
-pub(super) static FUNCTIONS: &[Function] = old_functions! {
+pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "join_keys_to_values" => join_keys_to_values;
     "prefix" => prefix;
     "suffix" => suffix;

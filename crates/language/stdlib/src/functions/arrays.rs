@@ -1,6 +1,6 @@
 //! Lists: `concat`, `union`, `delete_at`, `values_at`, `zip` and their like.
 
-use evaluator::function::Function;
+use evaluator::function::FunctionSpec;
 use evaluator::{Eval, Evaluator, raise, ruby};
 use pcore::{Hash, Value};
 use ruby_regex::Regex;
@@ -9,7 +9,7 @@ use super::booleans::str2bool_of;
 use crate::old::{Old, class, old_functions};
 use crate::ruby::numbers::value_to_i;
 
-pub(super) static FUNCTIONS: &[Function] = old_functions! {
+pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "any2array" => any2array;
     "concat" => concat;
     "delete_at" => delete_at;

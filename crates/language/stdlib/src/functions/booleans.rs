@@ -1,13 +1,13 @@
 //! `str2bool`, `bool2str`, `bool2num`, `num2bool`, `any2bool`.
 
-use evaluator::function::Function;
+use evaluator::function::FunctionSpec;
 use evaluator::{Eval, Evaluator, raise, ruby};
 use pcore::Value;
 
 use crate::old::{Old, old_functions};
 use crate::ruby::numbers::{float, to_i};
 
-pub(super) static FUNCTIONS: &[Function] = old_functions! {
+pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "any2bool" => any2bool;
     "bool2num" => bool2num;
     "bool2str" => bool2str;

@@ -1,7 +1,7 @@
 //! Functions that declare or find resources: a host with a catalog carries them out, any other says why
 //! it cannot. `assert_private` asks who calls, which only code of a catalog has an answer to.
 
-use evaluator::function::{Call, Form, Function, any, one, optional};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, any, one, optional};
 use evaluator::{Eval, Evaluator, raise};
 use pcore::Value;
 
@@ -10,7 +10,7 @@ const PACKAGES: &str = "Variant[String[1], Array[String[1]]]";
 macro_rules! packages {
     () => {
         &[
-            Form::new(
+            Dispatch::new(
                 &[
                     one(PACKAGES, "packages"),
                     optional("Hash", "default_attributes"),
@@ -18,7 +18,7 @@ macro_rules! packages {
                 needs_catalog,
             )
             .returning("Undef"),
-            Form::new(
+            Dispatch::new(
                 &[
                     one("Hash[String[1], Any]", "packages"),
                     optional("Hash", "default_attributes"),
@@ -32,26 +32,26 @@ macro_rules! packages {
 
 macro_rules! any_arguments {
     ($run:path) => {
-        &[Form::new(&[any("Any", "args")], $run)]
+        &[Dispatch::new(&[any("Any", "args")], $run)]
     };
 }
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("ensure_packages", packages!()),
-    Function::new("stdlib::ensure_packages", packages!()),
-    Function::new("ensure_resource", any_arguments!(needs_catalog)),
-    Function::new("ensure_resources", any_arguments!(needs_catalog)),
-    Function::new("defined_with_params", any_arguments!(needs_catalog)),
-    Function::new("getparam", any_arguments!(needs_catalog)),
-    Function::new(
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[
+    FunctionSpec::new("ensure_packages", packages!()),
+    FunctionSpec::new("stdlib::ensure_packages", packages!()),
+    FunctionSpec::new("ensure_resource", any_arguments!(needs_catalog)),
+    FunctionSpec::new("ensure_resources", any_arguments!(needs_catalog)),
+    FunctionSpec::new("defined_with_params", any_arguments!(needs_catalog)),
+    FunctionSpec::new("getparam", any_arguments!(needs_catalog)),
+    FunctionSpec::new(
         "stdlib::str2resource",
-        &[Form::new(&[one("String", "res_string")], needs_catalog)],
+        &[Dispatch::new(&[one("String", "res_string")], needs_catalog)],
     ),
-    Function::new("assert_private", any_arguments!(assert_private)),
-    Function::new("private", any_arguments!(assert_private)),
+    FunctionSpec::new("assert_private", any_arguments!(assert_private)),
+    FunctionSpec::new("private", any_arguments!(assert_private)),
 ];
 
-fn needs_catalog(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+fn needs_catalog(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     let host = evaluator.host();
     if let Some(result) = host.unknown_function(evaluator, &mut call) {
         return result;
@@ -63,7 +63,7 @@ fn needs_catalog(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
 }
 
 /// Outside of a catalog nobody is in a module, so nobody is in another one.
-fn assert_private(evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+fn assert_private(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     let host = evaluator.host();
     if let Some(result) = host.unknown_function(evaluator, &mut call) {
         return result;

@@ -1,6 +1,6 @@
 //! `to_ruby` and `to_python`: data as code of these languages.
 
-use evaluator::function::{Call, Form, Function, one};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
 use evaluator::{Eval, Evaluator, raise, ruby};
 use pcore::Value;
 
@@ -8,11 +8,11 @@ use crate::defaults::NESTING_MAX;
 
 macro_rules! both {
     ($($name:literal => $run:path),+) => {
-        &[$(Function::new($name, &[Form::new(&[one("Any", "object")], $run)])),+]
+        &[$(FunctionSpec::new($name, &[Dispatch::new(&[one("Any", "object")], $run)])),+]
     };
 }
 
-pub(super) static FUNCTIONS: &[Function] = both!(
+pub(super) static FUNCTIONS: &[FunctionSpec] = both!(
     "to_ruby" => to_ruby,
     "stdlib::to_ruby" => to_ruby,
     "to_python" => to_python,
@@ -24,7 +24,7 @@ struct Language {
     words: [&'static str; 3],
 }
 
-fn to_ruby(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn to_ruby(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     code(
         evaluator,
         call.get(0),
@@ -35,7 +35,7 @@ fn to_ruby(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     )
 }
 
-fn to_python(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn to_python(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     code(
         evaluator,
         call.get(0),

@@ -1,6 +1,6 @@
 //! What is left of lists and hashes, and how many there are: `delete`, `delete_values`, `count`.
 
-use evaluator::function::Function;
+use evaluator::function::FunctionSpec;
 use evaluator::{Eval, Evaluator, raise, ruby};
 use pcore::{Hash, Value};
 use ruby_regex::Regex;
@@ -9,7 +9,7 @@ use super::arrays::matches;
 use crate::old::{Old, class, old_functions};
 use crate::ruby::characters::Characters;
 
-pub(super) static FUNCTIONS: &[Function] = old_functions! {
+pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "count" => count, >= 1;
     "delete" => delete;
     "delete_regex" => delete_regex;

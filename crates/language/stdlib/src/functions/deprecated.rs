@@ -3,7 +3,7 @@
 //!
 //! They work, and each call leaves a warning. (Puppet with `strict=error` refuses them.)
 
-use evaluator::function::{Call, Form, Function, any, one, optional};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, any, one, optional};
 use evaluator::{Eval, Evaluator, raise};
 use pcore::{Value, ruby_float};
 
@@ -18,8 +18,8 @@ type Is = fn(&Value) -> bool;
 
 macro_rules! predicates {
     ($($name:literal ($instead:literal, $raw:literal, $wrong:literal) => $is:path;)+) => {
-        &[$(Function::new($name, &[Form::new(&[any("Any", "args")], {
-            fn entry(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+        &[$(FunctionSpec::new($name, &[Dispatch::new(&[any("Any", "args")], {
+            fn entry(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
                 warn(evaluator, &call, $name, $instead);
                 let old = if $raw { Old::raw(call) } else { Old::of(evaluator, call)? };
                 predicate(&old, $name, $wrong, $is)
@@ -30,7 +30,7 @@ macro_rules! predicates {
 }
 
 /// The third word: how stdlib's text about wrong numbers of arguments ends; `any`: more than one is fine.
-pub(super) static FUNCTIONS: &[Function] = predicates! {
+pub(super) static FUNCTIONS: &[FunctionSpec] = predicates! {
     "is_absolute_path" ("Stdlib::Absolutepath", true, "exactly") => is_absolute_path;
     "is_array" ("Array", true, "any") => is_array;
     "is_bool" ("Boolean", true, "one") => is_bool;
@@ -44,10 +44,10 @@ pub(super) static FUNCTIONS: &[Function] = predicates! {
     "is_string" ("String", true, "any") => is_string;
 };
 
-pub(super) static OTHERS: &[Function] = &[
-    Function::new(
+pub(super) static OTHERS: &[FunctionSpec] = &[
+    FunctionSpec::new(
         "deprecation",
-        &[Form::new(
+        &[Dispatch::new(
             &[
                 one("String", "key"),
                 one("String", "message"),
@@ -56,16 +56,16 @@ pub(super) static OTHERS: &[Function] = &[
             deprecation,
         )],
     ),
-    Function::new(
+    FunctionSpec::new(
         "sprintf_hash",
-        &[Form::new(
+        &[Dispatch::new(
             &[one("String", "format"), one("Hash", "arguments")],
             sprintf_hash,
         )],
     ),
 ];
 
-fn warn(evaluator: &Evaluator<'_>, call: &Call<'_>, name: &str, instead: &str) {
+fn warn(evaluator: &Evaluator<'_>, call: &CallArguments<'_>, name: &str, instead: &str) {
     let text = format!("the function '{name}' is deprecated: match with `=~ {instead}`");
     evaluator.warn_once(name, &text, &call.place());
 }
@@ -166,12 +166,12 @@ pub(super) fn is_ipv6(value: &Value) -> bool {
     address(value).is_some_and(|it| it.is_v6)
 }
 
-fn deprecation(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn deprecation(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     evaluator.warn_once(&call.text(0), &call.text(1), &call.place());
     Ok(Value::Undef)
 }
 
-fn sprintf_hash(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn sprintf_hash(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let text = "the function 'sprintf_hash' is deprecated: sprintf takes a hash";
     evaluator.warn_once("sprintf_hash", text, &call.place());
     evaluator.call_function("sprintf", call.arguments, None)

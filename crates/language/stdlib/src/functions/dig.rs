@@ -1,24 +1,24 @@
 //! Into collections: `has_key`, `dig44`, `try_get_value`, `stdlib::nested_values`.
 
-use evaluator::function::{Call, Form, Function, one};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
 use evaluator::{Eval, Evaluator, raise, ruby};
 use pcore::{Hash, Value};
 
 use crate::old::{Old, class, old_functions};
 use crate::ruby::numbers::{integer, to_i};
 
-pub(super) static FUNCTIONS: &[Function] = old_functions! {
+pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "dig44" => dig44, >= 1;
     "has_key" => has_key;
     "try_get_value" => try_get_value, >= 1;
 };
 
-pub(super) static NEW: &[Function] = &[Function::new(
+pub(super) static NEW: &[FunctionSpec] = &[FunctionSpec::new(
     "stdlib::nested_values",
-    &[Form::new(&[one("Hash", "hash")], nested_values).returning("Array")],
+    &[Dispatch::new(&[one("Hash", "hash")], nested_values).returning("Array")],
 )];
 
-fn nested_values(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn nested_values(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let mut found = Vec::new();
     collect(evaluator, &call.hash(0), &mut found)?;
     Ok(Value::array(found))

@@ -1,6 +1,6 @@
 //! `stdlib::sha256`, `stdlib::crc32`, `fqdn_uuid`.
 
-use evaluator::function::{Call, Form, Function, one};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
 use evaluator::{Eval, Evaluator, raise, ruby};
 use pcore::Value;
 use sha1::Sha1;
@@ -10,18 +10,18 @@ use crate::old::{Old, class, old_functions};
 
 const DATA: &str = "Variant[ScalarData, Sensitive[ScalarData], Binary, Sensitive[Binary]]";
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new(
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[
+    FunctionSpec::new(
         "stdlib::sha256",
-        &[Form::new(&[one(DATA, "my_data")], sha256).returning("String")],
+        &[Dispatch::new(&[one(DATA, "my_data")], sha256).returning("String")],
     ),
-    Function::new(
+    FunctionSpec::new(
         "stdlib::crc32",
-        &[Form::new(&[one(DATA, "my_data")], crc32).returning("String")],
+        &[Dispatch::new(&[one(DATA, "my_data")], crc32).returning("String")],
     ),
 ];
 
-pub(super) static OLD: &[Function] = old_functions! {
+pub(super) static OLD: &[FunctionSpec] = old_functions! {
     "fqdn_uuid" => fqdn_uuid;
 };
 
@@ -44,13 +44,13 @@ pub(super) fn hex(bytes: &[u8]) -> String {
         })
 }
 
-fn sha256(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn sha256(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     Ok(Value::from(hex(&Sha256::digest(
         text(call.get(0)).as_bytes(),
     ))))
 }
 
-fn crc32(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn crc32(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     const POLYNOMIAL: u32 = 0xedb8_8320;
     let rest = text(call.get(0)).bytes().fold(u32::MAX, |rest, byte| {
         (0..8).fold(rest ^ u32::from(byte), |rest, _| {

@@ -1,29 +1,29 @@
 //! `base64`, and texts escaped for PowerShell and for batch files.
 
-use evaluator::function::{Call, Form, Function, one};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
 use evaluator::{Eval, Evaluator, raise, ruby};
 use pcore::{Binary, Value};
 
 use crate::old::{Old, old_functions};
 
-pub(super) static FUNCTIONS: &[Function] = old_functions! {
+pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "base64" => base64;
 };
 
 macro_rules! escapes {
     ($($name:literal => $run:path),+) => {
-        &[$(Function::new($name, &[Form::new(&[one("Any", "string")], $run)])),+]
+        &[$(FunctionSpec::new($name, &[Dispatch::new(&[one("Any", "string")], $run)])),+]
     };
 }
 
-pub(super) static ESCAPES: &[Function] = escapes!(
+pub(super) static ESCAPES: &[FunctionSpec] = escapes!(
     "batch_escape" => batch_escape,
     "stdlib::batch_escape" => batch_escape,
     "powershell_escape" => powershell_escape,
     "stdlib::powershell_escape" => powershell_escape
 );
 
-fn batch_escape(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn batch_escape(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let text = ruby::to_s(call.get(0));
     evaluator.charge_bytes(text.len())?;
     let mut escaped = String::from("\"");
@@ -39,7 +39,7 @@ fn batch_escape(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(Value::from(escaped))
 }
 
-fn powershell_escape(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn powershell_escape(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let text = ruby::to_s(call.get(0));
     evaluator.charge_bytes(text.len())?;
     let mut escaped = String::with_capacity(text.len());

@@ -1,7 +1,7 @@
 //! Facts: `fact`, `os_version_gte`, `has_interface_with`, `has_ip_address`, `has_ip_network`.
 
-use evaluator::function::{Call, Form, Function, one};
-use evaluator::{Eval, Evaluator, Level, raise};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
+use evaluator::{Eval, Evaluator, LogLevel, raise};
 use pcore::Value;
 
 use crate::ruby::numbers::integer;
@@ -12,8 +12,8 @@ const ADDRESS: &str = "Stdlib::IP::Address::V4::Nosubnet";
 macro_rules! interface {
     () => {
         &[
-            Form::new(&[one("String[1]", "interface")], has_interface).returning("Boolean"),
-            Form::new(
+            Dispatch::new(&[one("String[1]", "interface")], has_interface).returning("Boolean"),
+            Dispatch::new(
                 &[one(KIND, "kind"), one("String[1]", "value")],
                 has_interface_with,
             )
@@ -24,7 +24,7 @@ macro_rules! interface {
 
 macro_rules! version {
     () => {
-        &[Form::new(
+        &[Dispatch::new(
             &[one("String[1]", "os"), one("String[1]", "version")],
             os_version_gte,
         )
@@ -34,20 +34,23 @@ macro_rules! version {
 
 macro_rules! address {
     ($name:literal, $parameter:literal, $run:path) => {
-        Function::new(
+        FunctionSpec::new(
             $name,
-            &[Form::new(&[one(ADDRESS, $parameter)], $run).returning("Boolean")],
+            &[Dispatch::new(&[one(ADDRESS, $parameter)], $run).returning("Boolean")],
         )
         .with_types(&[(ADDRESS, crate::aliases::V4_NOSUBNET)])
     };
 }
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("fact", &[Form::new(&[one("String", "fact_name")], fact)]),
-    Function::new("os_version_gte", version!()),
-    Function::new("stdlib::os_version_gte", version!()),
-    Function::new("has_interface_with", interface!()),
-    Function::new("stdlib::has_interface_with", interface!()),
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[
+    FunctionSpec::new(
+        "fact",
+        &[Dispatch::new(&[one("String", "fact_name")], fact)],
+    ),
+    FunctionSpec::new("os_version_gte", version!()),
+    FunctionSpec::new("stdlib::os_version_gte", version!()),
+    FunctionSpec::new("has_interface_with", interface!()),
+    FunctionSpec::new("stdlib::has_interface_with", interface!()),
     address!("has_ip_address", "ip_address", has_ip_address),
     address!("stdlib::has_ip_address", "ip_address", has_ip_address),
     address!("has_ip_network", "ip_network", has_ip_network),
@@ -116,7 +119,7 @@ fn dotted(names: &[String]) -> String {
     quoted.join(".")
 }
 
-fn fact(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn fact(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let wanted = call.text(0);
     let names = names(&wanted);
     let mut here = facts(evaluator)?;
@@ -126,7 +129,9 @@ fn fact(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
                 "fact request for {wanted} returning nil: '{}' is {what} to '{name}'",
                 dotted(&names[..walked])
             );
-            evaluator.host().log(Level::Warning, &text, &call.place());
+            evaluator
+                .host()
+                .log(LogLevel::Warning, &text, &call.place());
             Ok(Value::Undef)
         };
         here = match &here {
@@ -153,7 +158,7 @@ fn at(list: &[Value], index: i64) -> Value {
         .unwrap_or_default()
 }
 
-fn os_version_gte(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn os_version_gte(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     if known(evaluator, &["os", "name"])? != *call.get(0) {
         return Ok(Value::Bool(false));
     }
@@ -169,7 +174,7 @@ fn interfaces(evaluator: &Evaluator<'_>) -> Eval {
     }
 }
 
-fn has_interface(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn has_interface(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let interfaces = interfaces(evaluator)?;
     let entries = interfaces.as_hash();
     Ok(Value::Bool(
@@ -192,14 +197,14 @@ fn any_interface(evaluator: &Evaluator<'_>, kind: &str, value: &Value) -> Eval {
     Ok(Value::Bool(found))
 }
 
-fn has_interface_with(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn has_interface_with(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     any_interface(evaluator, &call.text(0), call.get(1))
 }
 
-fn has_ip_address(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn has_ip_address(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     any_interface(evaluator, "ipaddress", call.get(0))
 }
 
-fn has_ip_network(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn has_ip_network(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     any_interface(evaluator, "network", call.get(0))
 }

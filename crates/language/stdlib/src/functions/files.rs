@@ -5,15 +5,15 @@
 
 use std::sync::Arc;
 
-use evaluator::function::Function;
-use evaluator::{Eval, Evaluator, Owner, raise, ruby};
+use evaluator::function::FunctionSpec;
+use evaluator::{CodeOwner, Eval, Evaluator, raise, ruby};
 use pcore::{Hash, Value};
 use psych::Options;
 
 use super::parse::{json, or_default, yaml};
 use crate::old::{Old, class, old_functions};
 
-pub(super) static FUNCTIONS: &[Function] = old_functions! {
+pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "get_module_path" => get_module_path;
     "load_module_metadata" => load_module_metadata;
     "loadjson" => loadjson, >= 1;
@@ -52,7 +52,11 @@ fn load_module_metadata(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
 
 /// A file of a module, as text.
 pub(super) fn read(evaluator: &Evaluator<'_>, module: &str, path: &str) -> Eval<Option<String>> {
-    let file = match evaluator.host().code().read(Owner::Module(module), path) {
+    let file = match evaluator
+        .host()
+        .code()
+        .read(CodeOwner::Module(module), path)
+    {
         Ok(Some(file)) => file,
         Ok(None) => return Ok(None),
         Err(error) => return raise(error.to_string()),

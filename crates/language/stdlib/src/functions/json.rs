@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use evaluator::function::{Call, Form, Function, one, optional};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
 use evaluator::{Eval, Evaluator, raise, ruby};
 use pcore::{Hash, Value, ruby_float};
 
@@ -15,7 +15,7 @@ const OPTIONS: &str = "Struct[{ indent => Optional[String], space => Optional[St
 
 macro_rules! pretty {
     () => {
-        &[Form::new(
+        &[Dispatch::new(
             &[
                 one("Variant[Hash, Array]", "data"),
                 optional("Optional[Boolean]", "skip_undef"),
@@ -26,14 +26,14 @@ macro_rules! pretty {
     };
 }
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("to_json", &[Form::new(&[one("Any", "data")], to_json)]),
-    Function::new(
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[
+    FunctionSpec::new("to_json", &[Dispatch::new(&[one("Any", "data")], to_json)]),
+    FunctionSpec::new(
         "stdlib::to_json",
-        &[Form::new(&[one("Any", "data")], to_json)],
+        &[Dispatch::new(&[one("Any", "data")], to_json)],
     ),
-    Function::new("to_json_pretty", pretty!()),
-    Function::new("stdlib::to_json_pretty", pretty!()),
+    FunctionSpec::new("to_json_pretty", pretty!()),
+    FunctionSpec::new("stdlib::to_json_pretty", pretty!()),
 ];
 
 /// What stands between the parts.
@@ -90,13 +90,13 @@ impl Style {
     }
 }
 
-fn to_json(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn to_json(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     written(evaluator, call.get(0), |value| {
         text(evaluator, value, Style::compact())
     })
 }
 
-fn to_json_pretty(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn to_json_pretty(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let data = if call.get(1).is_truthy() {
         without_undef(call.get(0))
     } else {

@@ -1,6 +1,6 @@
 //! `merge`, `deep_merge`, `stdlib::sort_by`.
 
-use evaluator::function::{Call, Form, Function, any, one};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, any, one};
 use evaluator::{Eval, Evaluator, elements, raise};
 use pcore::{Hash, Value};
 
@@ -9,36 +9,36 @@ use crate::old::{Old, class, old_functions};
 macro_rules! merge {
     () => {
         &[
-            Form::new(
+            Dispatch::new(
                 &[any("Variant[Hash[Scalar,Any], Undef, String[0,0]]", "args")],
                 merge,
             )
             .returning("Hash[Scalar,Any]"),
-            Form::new(&[any("Iterable", "args")], merge_indexed)
+            Dispatch::new(&[any("Iterable", "args")], merge_indexed)
                 .with_block("Callable[3,3]")
                 .returning("Hash"),
-            Form::new(&[any("Iterable", "args")], merge_each)
+            Dispatch::new(&[any("Iterable", "args")], merge_each)
                 .with_block("Callable[2,2]")
                 .returning("Hash"),
         ]
     };
 }
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("merge", merge!()),
-    Function::new("stdlib::merge", merge!()),
-    Function::new(
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[
+    FunctionSpec::new("merge", merge!()),
+    FunctionSpec::new("stdlib::merge", merge!()),
+    FunctionSpec::new(
         "stdlib::sort_by",
         &[
-            Form::new(&[one("Array", "ary")], sort_by).with_block("Callable[1,1]"),
-            Form::new(&[one("String", "str")], sort_by).with_block("Callable[1,1]"),
-            Form::new(&[one("Hash", "hsh")], sort_by)
+            Dispatch::new(&[one("Array", "ary")], sort_by).with_block("Callable[1,1]"),
+            Dispatch::new(&[one("String", "str")], sort_by).with_block("Callable[1,1]"),
+            Dispatch::new(&[one("Hash", "hsh")], sort_by)
                 .with_block("Variant[Callable[1,1], Callable[2,2]]"),
         ],
     ),
 ];
 
-pub(super) static DEEP: &[Function] = old_functions! {
+pub(super) static DEEP: &[FunctionSpec] = old_functions! {
     "deep_merge" => deep_merge;
 };
 
@@ -54,7 +54,7 @@ fn merge_into(evaluator: &Evaluator<'_>, all: &mut Hash, more: &Value) -> Eval<(
     Ok(())
 }
 
-fn merge(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn merge(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let mut all = Hash::new();
     for argument in &call.arguments {
         merge_into(evaluator, &mut all, argument)?;
@@ -63,7 +63,7 @@ fn merge(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
 }
 
 /// What is iterated: exactly one argument.
-fn iterated(call: &Call<'_>) -> Eval<impl Iterator<Item = Value> + use<>> {
+fn iterated(call: &CallArguments<'_>) -> Eval<impl Iterator<Item = Value> + use<>> {
     if call.len() != 1 {
         return raise(format!(
             "wrong number of arguments (given {}, expected 1)",
@@ -76,7 +76,7 @@ fn iterated(call: &Call<'_>) -> Eval<impl Iterator<Item = Value> + use<>> {
     }
 }
 
-fn merge_each(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn merge_each(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let mut all = Hash::new();
     for element in iterated(&call)? {
         evaluator.charge_element()?;
@@ -88,7 +88,7 @@ fn merge_each(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
 }
 
 /// Entries of a hash come as key and value, all else with its index.
-fn merge_indexed(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn merge_indexed(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let is_hash = matches!(call.get(0), Value::Hash(_));
     let mut all = Hash::new();
     for (index, element) in iterated(&call)?.enumerate() {
@@ -145,7 +145,7 @@ fn deeply(evaluator: &Evaluator<'_>, left: &Hash, right: &Hash) -> Eval<Hash> {
 }
 
 /// By what the block says of each: numbers and texts have an order, and lists of them.
-fn sort_by(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn sort_by(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let block = call.required_block();
     let mut keyed = Vec::new();
     for element in elements(call.get(0)).into_iter().flatten() {

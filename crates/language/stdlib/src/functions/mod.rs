@@ -34,10 +34,10 @@ mod validate_numbers;
 mod wrong_place;
 mod yaml;
 
-use evaluator::function::Function;
+use evaluator::function::FunctionSpec;
 
 /// All functions, by family.
-pub(crate) fn all() -> impl Iterator<Item = &'static [Function]> {
+pub(crate) fn all() -> impl Iterator<Item = &'static [FunctionSpec]> {
     [
         affixes::FUNCTIONS,
         arrays::FUNCTIONS,

@@ -1,23 +1,23 @@
 //! Addresses: `enclose_ipv6`, `stdlib::ip_in_range`, `is_mac_address`, `is_domain_name`,
 //! `is_email_address`.
 
-use evaluator::function::{Call, Form, Function, one};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
 use evaluator::{Eval, Evaluator, raise, ruby};
 use pcore::Value;
 
 use crate::old::{Old, class, old_functions};
 use crate::ruby::address::Address;
 
-pub(super) static FUNCTIONS: &[Function] = old_functions! {
+pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "enclose_ipv6" => enclose_ipv6;
     "is_domain_name" => is_domain_name;
     "is_email_address" => is_email_address;
     "is_mac_address" => is_mac_address;
 };
 
-pub(super) static NEW: &[Function] = &[Function::new(
+pub(super) static NEW: &[FunctionSpec] = &[FunctionSpec::new(
     "stdlib::ip_in_range",
-    &[Form::new(
+    &[Dispatch::new(
         &[
             one("String", "ipaddress"),
             one("Variant[String, Array]", "range"),
@@ -27,7 +27,7 @@ pub(super) static NEW: &[Function] = &[Function::new(
     .returning("Boolean")],
 )];
 
-fn ip_in_range(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn ip_in_range(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let address = Address::parse(&call.text(0)).or_else(raise)?;
     let mut ranges = Vec::new();
     match call.get(1) {

@@ -1,6 +1,6 @@
 //! `clamp`, `convert_base`, `to_bytes`.
 
-use evaluator::function::Function;
+use evaluator::function::FunctionSpec;
 use evaluator::{Eval, Evaluator, raise, ruby};
 use pcore::Value;
 
@@ -8,7 +8,7 @@ use crate::defaults::BASE_DIGITS_MAX;
 use crate::old::{Old, class, old_functions};
 use crate::ruby::numbers::{to_f, value_to_i};
 
-pub(super) static FUNCTIONS: &[Function] = old_functions! {
+pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "clamp" => clamp, >= 1;
     "convert_base" => convert_base, = 2;
     "to_bytes" => to_bytes;

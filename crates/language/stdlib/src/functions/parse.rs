@@ -1,32 +1,32 @@
 //! `parsejson`, `parseyaml`, `parsehocon`, `parsepson`: texts as data, or a default.
 
-use evaluator::function::{Call, Form, Function, one, optional};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
 use evaluator::{Eval, Evaluator, raise};
 use pcore::{Binary, Hash, Value};
 use psych::Options;
 
 use crate::old::{Old, class, old_functions};
 
-pub(super) static FUNCTIONS: &[Function] = old_functions! {
+pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "parsejson" => parsejson;
     "parseyaml" => parseyaml;
 };
 
 macro_rules! hocon {
     () => {
-        &[Form::new(
+        &[Dispatch::new(
             &[one("String", "hocon_string"), optional("Any", "default")],
             parsehocon,
         )]
     };
 }
 
-pub(super) static NEW: &[Function] = &[
-    Function::new("parsehocon", hocon!()),
-    Function::new("stdlib::parsehocon", hocon!()),
-    Function::new(
+pub(super) static NEW: &[FunctionSpec] = &[
+    FunctionSpec::new("parsehocon", hocon!()),
+    FunctionSpec::new("stdlib::parsehocon", hocon!()),
+    FunctionSpec::new(
         "parsepson",
-        &[Form::new(
+        &[Dispatch::new(
             &[one("String[1]", "pson_string"), optional("Any", "default")],
             parsepson,
         )],
@@ -117,7 +117,7 @@ fn parseyaml(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     parsed(evaluator, old, |text| yaml(text, options))
 }
 
-fn parsehocon(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn parsehocon(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let text = call.text(0);
     evaluator.charge_bytes(text.len())?;
     match hocon::parse(&text) {
@@ -127,7 +127,7 @@ fn parsehocon(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     }
 }
 
-fn parsepson(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn parsepson(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let text = call.text(0);
     evaluator.charge_bytes(text.len())?;
     // only lists and objects are PSON

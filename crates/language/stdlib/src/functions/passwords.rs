@@ -1,6 +1,6 @@
 //! Hashes of passwords: `pw_hash`, `str2saltedpbkdf2`, `str2saltedsha512`.
 
-use evaluator::function::Function;
+use evaluator::function::FunctionSpec;
 use evaluator::{Eval, Evaluator, raise};
 use pcore::{Hash, Value};
 use sha2::{Digest as _, Sha512};
@@ -9,7 +9,7 @@ use super::digests::hex;
 use crate::old::{Old, class, old_functions};
 use crate::ruby::crypt;
 
-pub(super) static FUNCTIONS: &[Function] = old_functions! {
+pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "pw_hash" => pw_hash, = 3;
     "str2saltedpbkdf2" => str2saltedpbkdf2;
     "str2saltedsha512" => str2saltedsha512;

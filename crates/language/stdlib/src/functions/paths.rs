@@ -1,23 +1,23 @@
 //! `basename`, `dirname`, `stdlib::extname`.
 
-use evaluator::function::{Call, Form, Function, one};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
 use evaluator::{Eval, Evaluator, raise};
 use pcore::Value;
 
 use crate::old::{Old, old_functions};
 use crate::ruby::paths;
 
-pub(super) static FUNCTIONS: &[Function] = old_functions! {
+pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "basename" => basename;
     "dirname" => dirname;
 };
 
-pub(super) static NEW: &[Function] = &[Function::new(
+pub(super) static NEW: &[FunctionSpec] = &[FunctionSpec::new(
     "stdlib::extname",
-    &[Form::new(&[one("String", "filename")], extname).returning("String")],
+    &[Dispatch::new(&[one("String", "filename")], extname).returning("String")],
 )];
 
-fn extname(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn extname(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     Ok(Value::from(paths::extname(&call.text(0))))
 }
 

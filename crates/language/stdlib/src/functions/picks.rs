@@ -1,12 +1,12 @@
 //! `pick` and `pick_default`: the first value that is there.
 
-use evaluator::function::Function;
+use evaluator::function::FunctionSpec;
 use evaluator::{Eval, Evaluator, raise, ruby};
 use pcore::Value;
 
 use crate::old::{Old, old_functions};
 
-pub(super) static FUNCTIONS: &[Function] = old_functions! {
+pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "pick" => pick;
     "pick_default" => pick_default;
 };

@@ -1,7 +1,7 @@
 //! Numbers that follow from a seed (`seeded_rand`, `fqdn_rotate`, `fqdn_rand_string`), and `shuffle`,
 //! whose numbers are the host's.
 
-use evaluator::function::{Call, Form, Function, any, one, optional};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, any, one, optional};
 use evaluator::{Eval, Evaluator, Random, raise, ruby};
 use md5::{Digest as _, Md5};
 use pcore::Value;
@@ -11,7 +11,7 @@ use super::facts::{facts, known};
 use crate::old::{Old, old_functions};
 use crate::ruby::numbers::value_to_i;
 
-pub(super) static FUNCTIONS: &[Function] = old_functions! {
+pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "fqdn_rand_string" => fqdn_rand_string, >= 1;
     "fqdn_rotate" => fqdn_rotate;
     "seeded_rand" => seeded_rand, = 2;
@@ -20,7 +20,7 @@ pub(super) static FUNCTIONS: &[Function] = old_functions! {
 
 macro_rules! string {
     () => {
-        &[Form::new(
+        &[Dispatch::new(
             &[
                 one("Integer[1]", "length"),
                 one("String", "seed"),
@@ -31,19 +31,19 @@ macro_rules! string {
     };
 }
 
-pub(super) static NEW: &[Function] = &[
-    Function::new("seeded_rand_string", string!()),
-    Function::new("stdlib::seeded_rand_string", string!()),
-    Function::new(
+pub(super) static NEW: &[FunctionSpec] = &[
+    FunctionSpec::new("seeded_rand_string", string!()),
+    FunctionSpec::new("stdlib::seeded_rand_string", string!()),
+    FunctionSpec::new(
         "stdlib::seeded_rand",
-        &[Form::new(
+        &[Dispatch::new(
             &[one("Integer[1]", "max"), one("String", "seed")],
             new_seeded_rand,
         )],
     ),
-    Function::new(
+    FunctionSpec::new(
         "stdlib::fqdn_rand_string",
-        &[Form::new(
+        &[Dispatch::new(
             &[
                 one("Integer[1]", "length"),
                 optional("Optional[String]", "charset"),
@@ -52,10 +52,10 @@ pub(super) static NEW: &[Function] = &[
             new_fqdn_rand_string,
         )],
     ),
-    Function::new(
+    FunctionSpec::new(
         "stdlib::fqdn_rotate",
         &[
-            Form::new(
+            Dispatch::new(
                 &[
                     one("String", "input"),
                     any("Variant[Integer,String]", "seeds"),
@@ -63,7 +63,7 @@ pub(super) static NEW: &[Function] = &[
                 new_rotate,
             )
             .returning("String"),
-            Form::new(
+            Dispatch::new(
                 &[
                     one("Array", "input"),
                     any("Variant[Integer,String]", "seeds"),
@@ -108,11 +108,11 @@ fn seeded_rand(_: &mut Evaluator<'_>, old: &Old) -> Eval {
     }
 }
 
-fn new_seeded_rand(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn new_seeded_rand(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     Ok(seeded(&call.text(1), call.int(0)))
 }
 
-fn seeded_rand_string(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn seeded_rand_string(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     const LETTERS: &str = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     let letters: Vec<char> = call.get(2).as_str().unwrap_or(LETTERS).chars().collect();
     let mut random = Random::new(&Sha256::digest(call.text(1).as_bytes()));
@@ -178,7 +178,7 @@ fn fqdn_rand_string(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     )
 }
 
-fn new_fqdn_rand_string(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn new_fqdn_rand_string(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let charset = call.text(1);
     rand_string(
         evaluator,
@@ -229,7 +229,7 @@ fn fqdn_rotate(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     rotated(evaluator, old.get(0), &old.arguments[1..])
 }
 
-fn new_rotate(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn new_rotate(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     rotated(evaluator, call.get(0), &call.arguments[1..])
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use evaluator::function::Function;
+use evaluator::function::FunctionSpec;
 use evaluator::{Eval, Evaluator, raise, ruby};
 use pcore::Value;
 
@@ -11,7 +11,7 @@ use crate::old::{Old, class, old_functions};
 use crate::ruby::numbers::{to_i, value_to_i};
 use crate::ruby::successor::upto;
 
-pub(super) static FUNCTIONS: &[Function] = old_functions! {
+pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "range" => range;
 };
 

@@ -1,17 +1,17 @@
 //! `stdlib::rewrap_sensitive_data`, and how what is written from sensitive values becomes sensitive.
 
-use evaluator::function::{Call, Form, Function, one};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
 use evaluator::{Eval, Evaluator};
 use pcore::{Hash, Value};
 
-pub(super) static FUNCTIONS: &[Function] = &[Function::new(
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[FunctionSpec::new(
     "stdlib::rewrap_sensitive_data",
-    &[Form::new(&[one("Any", "data")], rewrap)
+    &[Dispatch::new(&[one("Any", "data")], rewrap)
         .with_optional_block("Callable[Any]")
         .returning("Any")],
 )];
 
-fn rewrap(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn rewrap(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let (value, was_sensitive) = unwrapped(evaluator, call.get(0))?;
     let value = match call.block {
         Some(block) => evaluator.call_block(block, [value])?,

@@ -1,29 +1,29 @@
 //! `shell_escape`, `shell_join`, `shell_split`.
 
-use evaluator::function::{Call, Form, Function, one};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
 use evaluator::{Eval, Evaluator, raise, ruby};
 use pcore::Value;
 
 use crate::old::{Old, old_functions};
 use crate::ruby::shellwords;
 
-pub(super) static FUNCTIONS: &[Function] = old_functions! {
+pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "shell_join" => shell_join;
     "shell_split" => shell_split;
 };
 
-pub(super) static ESCAPES: &[Function] = &[
-    Function::new(
+pub(super) static ESCAPES: &[FunctionSpec] = &[
+    FunctionSpec::new(
         "shell_escape",
-        &[Form::new(&[one("Any", "string")], shell_escape)],
+        &[Dispatch::new(&[one("Any", "string")], shell_escape)],
     ),
-    Function::new(
+    FunctionSpec::new(
         "stdlib::shell_escape",
-        &[Form::new(&[one("Any", "string")], shell_escape)],
+        &[Dispatch::new(&[one("Any", "string")], shell_escape)],
     ),
 ];
 
-fn shell_escape(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn shell_escape(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let escaped = shellwords::escape(&ruby::to_s(call.get(0)));
     evaluator.charge_bytes(escaped.len())?;
     Ok(Value::from(escaped))

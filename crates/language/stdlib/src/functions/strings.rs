@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use evaluator::function::{Call, Form, Function, one, optional};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
 use evaluator::{Eval, Evaluator, raise, ruby};
 use pcore::Value;
 
 use crate::old::{Old, class, old_functions};
 use crate::ruby::characters::Characters;
 
-pub(super) static FUNCTIONS: &[Function] = old_functions! {
+pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "dos2unix" => dos2unix, = 1;
     "regexpescape" => regexpescape;
     "reverse" => reverse;
@@ -21,26 +21,26 @@ pub(super) static FUNCTIONS: &[Function] = old_functions! {
 
 const ENDS: &str = "Variant[String[1],Array[String[1], 1]]";
 
-pub(super) static NEW: &[Function] = &[
-    Function::new(
+pub(super) static NEW: &[FunctionSpec] = &[
+    FunctionSpec::new(
         "stdlib::start_with",
-        &[Form::new(
+        &[Dispatch::new(
             &[one("String", "test_string"), one(ENDS, "prefixes")],
             start_with,
         )
         .returning("Boolean")],
     ),
-    Function::new(
+    FunctionSpec::new(
         "stdlib::end_with",
-        &[Form::new(
+        &[Dispatch::new(
             &[one("String", "test_string"), one(ENDS, "suffixes")],
             end_with,
         )
         .returning("Boolean")],
     ),
-    Function::new(
+    FunctionSpec::new(
         "stdlib::xml_encode",
-        &[Form::new(
+        &[Dispatch::new(
             &[
                 one("String", "str"),
                 optional("Enum['text','attr']", "type"),
@@ -51,24 +51,24 @@ pub(super) static NEW: &[Function] = &[
     ),
 ];
 
-fn any_end(call: &Call<'_>, is_end: impl Fn(&str) -> bool) -> Value {
+fn any_end(call: &CallArguments<'_>, is_end: impl Fn(&str) -> bool) -> Value {
     Value::Bool(match call.get(1) {
         Value::Array(ends) => ends.iter().filter_map(Value::as_str).any(is_end),
         one => one.as_str().is_some_and(is_end),
     })
 }
 
-fn start_with(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn start_with(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let text = call.text(0);
     Ok(any_end(&call, |end| text.starts_with(end)))
 }
 
-fn end_with(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn end_with(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let text = call.text(0);
     Ok(any_end(&call, |end| text.ends_with(end)))
 }
 
-fn xml_encode(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn xml_encode(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let is_attribute = call.get(1).as_str() == Some("attr");
     let text = call.text(0);
     evaluator.charge_bytes(text.len())?;

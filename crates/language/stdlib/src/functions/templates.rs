@@ -1,16 +1,16 @@
 //! What stdlib writes in the Puppet language: `stdlib::ensure`, `stdlib::deferrable_epp`.
 
-use evaluator::function::{Call, Form, Function, one, optional};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
 use evaluator::{Eval, Evaluator, raise};
 use pcore::{Kind, Type, Value};
 
 use super::dig::collect;
 use super::files::read;
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new(
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[
+    FunctionSpec::new(
         "stdlib::ensure",
-        &[Form::new(
+        &[Dispatch::new(
             &[
                 one("Variant[Boolean, Enum['present', 'absent']]", "ensure"),
                 optional(
@@ -22,9 +22,9 @@ pub(super) static FUNCTIONS: &[Function] = &[
         )
         .returning("String")],
     ),
-    Function::new(
+    FunctionSpec::new(
         "stdlib::deferrable_epp",
-        &[Form::new(
+        &[Dispatch::new(
             &[one("String", "template"), one("Hash", "variables")],
             deferrable_epp,
         )
@@ -33,7 +33,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
 ];
 
 /// What the attribute `ensure` of a resource is.
-fn ensure(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn ensure(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let is_present = match call.get(0) {
         Value::Bool(flag) => *flag,
         word => word.as_str() == Some("present"),
@@ -50,7 +50,7 @@ fn ensure(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
 }
 
 /// Rendered on the node, if it needs a value that only the node has.
-fn deferrable_epp(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn deferrable_epp(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let mut values = Vec::new();
     collect(evaluator, &call.hash(1), &mut values)?;
     if !values.iter().any(is_deferred) {

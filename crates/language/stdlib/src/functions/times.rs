@@ -1,19 +1,19 @@
 //! `time`: seconds since 1970, from the host's clock.
 
-use evaluator::function::{Call, Form, Function, any, optional};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, any, optional};
 use evaluator::{Eval, Evaluator, raise};
 use pcore::Value;
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("time", &[Form::new(&[any("Any", "args")], time)]),
-    Function::new(
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[
+    FunctionSpec::new("time", &[Dispatch::new(&[any("Any", "args")], time)]),
+    FunctionSpec::new(
         "stdlib::time",
-        &[Form::new(&[optional("Optional[String]", "_timezone")], time).returning("Integer")],
+        &[Dispatch::new(&[optional("Optional[String]", "_timezone")], time).returning("Integer")],
     ),
 ];
 
 /// A time zone does not change what is counted.
-fn time(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn time(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     if call.len() > 1 {
         return raise(format!(
             "time(): Wrong number of arguments given {} for 0 or 1",

@@ -1,6 +1,6 @@
 //! `to_toml`: pairs first, then tables, then lists of tables, each by their keys.
 
-use evaluator::function::{Call, Form, Function, one};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
 use evaluator::{Eval, Evaluator, raise, ruby};
 use pcore::{Hash, Value};
 
@@ -9,17 +9,17 @@ use crate::defaults::NESTING_MAX;
 
 macro_rules! forms {
     () => {
-        &[Form::new(&[one("Hash", "data")], to_toml)
+        &[Dispatch::new(&[one("Hash", "data")], to_toml)
             .returning("Variant[String, Sensitive[String]]")]
     };
 }
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("to_toml", forms!()),
-    Function::new("stdlib::to_toml", forms!()),
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[
+    FunctionSpec::new("to_toml", forms!()),
+    FunctionSpec::new("stdlib::to_toml", forms!()),
 ];
 
-fn to_toml(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn to_toml(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     written(evaluator, call.get(0), |value| {
         let mut writer = Writer {
             evaluator,

@@ -1,53 +1,56 @@
 //! `type_of`, `is_a`, `type3x`, and which functions there are.
 
-use evaluator::function::{Call, Form, Function, any, one};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, any, one};
 use evaluator::{Eval, Evaluator, raise};
 use pcore::{Type, Value, ruby_float};
 
 use crate::old::{Old, old_functions};
 use crate::ruby::numbers::{to_f, to_i};
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("type_of", &[Form::new(&[one("Any", "value")], type_of)]),
-    Function::new(
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[
+    FunctionSpec::new("type_of", &[Dispatch::new(&[one("Any", "value")], type_of)]),
+    FunctionSpec::new(
         "stdlib::type_of",
-        &[Form::new(&[one("Any", "value")], type_of)],
+        &[Dispatch::new(&[one("Any", "value")], type_of)],
     ),
-    Function::new(
+    FunctionSpec::new(
         "is_a",
-        &[Form::new(&[one("Any", "value"), one("Type", "type")], is_a)],
+        &[Dispatch::new(
+            &[one("Any", "value"), one("Type", "type")],
+            is_a,
+        )],
     ),
-    Function::new(
+    FunctionSpec::new(
         "stdlib::has_function",
-        &[Form::new(&[one("String[1]", "function_name")], has_function).returning("Boolean")],
+        &[Dispatch::new(&[one("String[1]", "function_name")], has_function).returning("Boolean")],
     ),
-    Function::new(
+    FunctionSpec::new(
         "is_function_available",
-        &[Form::new(&[any("Any", "args")], is_function_available)],
+        &[Dispatch::new(&[any("Any", "args")], is_function_available)],
     ),
 ];
 
-pub(super) static OLD: &[Function] = old_functions! {
+pub(super) static OLD: &[FunctionSpec] = old_functions! {
     "type3x" => type3x;
 };
 
-fn type_of(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn type_of(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     Ok(Value::Type(Type::infer_detailed(call.get(0))))
 }
 
-fn is_a(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn is_a(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let ty = call.get(1).as_type();
     Ok(Value::Bool(
         ty.is_some_and(|ty| ty.is_instance(call.get(0))),
     ))
 }
 
-fn has_function(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn has_function(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     call.knows_function(evaluator, &call.text(0))
         .map(Value::Bool)
 }
 
-fn is_function_available(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn is_function_available(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     if call.len() != 1 {
         return raise(format!(
             "is_function_available?(): Wrong number of arguments given {} for 1",

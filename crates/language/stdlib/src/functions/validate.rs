@@ -2,8 +2,8 @@
 //!
 //! They are older than types: each call leaves a warning, but for those inside `validate_legacy`.
 
-use evaluator::function::{Call, Form, Function, any, one};
-use evaluator::{Eval, Evaluator, Level, Unwind, raise, ruby};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, any, one};
+use evaluator::{Eval, Evaluator, LogLevel, Unwind, raise, ruby};
 use pcore::{Type, Value, describe_mismatch};
 use ruby_regex::Regex;
 
@@ -35,8 +35,8 @@ const VALIDATORS: [(&str, Validate); 14] = [
 
 macro_rules! validators {
     ($($name:literal ($instead:literal, $raw:literal) => $run:path;)+) => {
-        &[$(Function::new($name, &[Form::new(&[any("Any", "args")], {
-            fn entry(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+        &[$(FunctionSpec::new($name, &[Dispatch::new(&[any("Any", "args")], {
+            fn entry(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
                 let text = concat!(
                     "the function '", $name, "' is deprecated: give the parameter the type ", $instead
                 );
@@ -49,7 +49,7 @@ macro_rules! validators {
     };
 }
 
-pub(super) static FUNCTIONS: &[Function] = validators! {
+pub(super) static FUNCTIONS: &[FunctionSpec] = validators! {
     "validate_absolute_path" ("Stdlib::Absolutepath", true) => validate_absolute_path;
     "validate_array" ("Array", true) => validate_array;
     "validate_bool" ("Boolean", true) => validate_bool;
@@ -66,11 +66,11 @@ pub(super) static FUNCTIONS: &[Function] = validators! {
     "validate_string" ("String", true) => validate_string;
 };
 
-pub(super) static NEW: &[Function] = &[
-    Function::new(
+pub(super) static NEW: &[FunctionSpec] = &[
+    FunctionSpec::new(
         "validate_legacy",
         &[
-            Form::new(
+            Dispatch::new(
                 &[
                     one("Type", "target_type"),
                     one("String", "function_name"),
@@ -79,7 +79,7 @@ pub(super) static NEW: &[Function] = &[
                 ],
                 validate_legacy,
             ),
-            Form::new(
+            Dispatch::new(
                 &[
                     one("String", "type_string"),
                     one("String", "function_name"),
@@ -90,9 +90,9 @@ pub(super) static NEW: &[Function] = &[
             ),
         ],
     ),
-    Function::new(
+    FunctionSpec::new(
         "stdlib::validate_domain_name",
-        &[Form::new(
+        &[Dispatch::new(
             &[any("Variant[Stdlib::Fqdn, Stdlib::Dns::Zone]", "values")],
             some_domains,
         )],
@@ -101,14 +101,17 @@ pub(super) static NEW: &[Function] = &[
         ("Stdlib::Fqdn", aliases::FQDN),
         ("Stdlib::Dns::Zone", aliases::DNS_ZONE),
     ]),
-    Function::new(
+    FunctionSpec::new(
         "stdlib::validate_email_address",
-        &[Form::new(&[any("Stdlib::Email", "values")], some_addresses)],
+        &[Dispatch::new(
+            &[any("Stdlib::Email", "values")],
+            some_addresses,
+        )],
     )
     .with_types(&[("Stdlib::Email", aliases::EMAIL)]),
 ];
 
-fn some_domains(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn some_domains(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     if call.is_empty() {
         return raise(
             "stdlib::validate_domain_name(): Wrong number of arguments need at least one",
@@ -117,7 +120,7 @@ fn some_domains(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(Value::Undef)
 }
 
-fn some_addresses(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn some_addresses(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     if call.is_empty() {
         return raise(
             "stdlib::validate_email_address(): Wrong number of arguments need at least one",
@@ -127,7 +130,7 @@ fn some_addresses(_: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
 }
 
 /// Whatever the old function takes is accepted, and told of where the type does not take it.
-fn validate_legacy(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn validate_legacy(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let ty = match call.get(0) {
         Value::Type(ty) => ty.clone(),
         text => evaluator.parse_type(text.as_str().unwrap_or_default(), &[])?,
@@ -138,7 +141,7 @@ fn validate_legacy(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     if fits {
         if !passed {
             let text = format!("Accepting previously invalid value for target type '{ty}'");
-            evaluator.host().log(Level::Notice, &text, &place);
+            evaluator.host().log(LogLevel::Notice, &text, &place);
         }
         return Ok(Value::Undef);
     }
@@ -147,12 +150,12 @@ fn validate_legacy(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     if !passed {
         return raise(text);
     }
-    evaluator.host().log(Level::Warning, &text, &place);
+    evaluator.host().log(LogLevel::Warning, &text, &place);
     Ok(Value::Undef)
 }
 
 /// Whether the old function takes the value.
-fn previous(evaluator: &mut Evaluator<'_>, name: &str, call: Call<'_>) -> Eval<bool> {
+fn previous(evaluator: &mut Evaluator<'_>, name: &str, call: CallArguments<'_>) -> Eval<bool> {
     let mut old = Old::raw(call);
     old.arguments.drain(..2);
     let known = VALIDATORS.iter().find(|(known, _)| *known == name);

@@ -1,13 +1,13 @@
 //! Functions that only make sense on the machine where Puppet's server runs: each says why it is not
 //! carried out, and what to do instead.
 
-use evaluator::function::{Call, Form, Function, any};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, any};
 use evaluator::{Eval, Evaluator, raise};
 
 macro_rules! refused {
     ($($name:literal => $why:literal;)+) => {
-        &[$(Function::new($name, &[Form::new(&[any("Any", "args")], {
-            fn refuse(_: &mut Evaluator<'_>, _: Call<'_>) -> Eval {
+        &[$(FunctionSpec::new($name, &[Dispatch::new(&[any("Any", "args")], {
+            fn refuse(_: &mut Evaluator<'_>, _: CallArguments<'_>) -> Eval {
                 raise(concat!($name, "(): ", $why))
             }
             refuse
@@ -15,7 +15,7 @@ macro_rules! refused {
     };
 }
 
-pub(super) static FUNCTIONS: &[Function] = refused! {
+pub(super) static FUNCTIONS: &[FunctionSpec] = refused! {
     "glob" => "the files of the server are not looked at, since a program that is evaluated again must see the same: list them in a task";
     "pry" => "there is no Ruby here that could be stopped: write values with notice() or out::message()";
     "validate_augeas" => "augeas is not here: check the file in a task, or with validate_cmd of the file resource";

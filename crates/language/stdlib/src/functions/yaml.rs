@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evaluator::function::{Call, Form, Function, one, optional};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
 use evaluator::{Eval, Evaluator, raise};
 use pcore::{Hash, Value};
 use psych::{Layout, Mapping, Node, Style, emit};
@@ -12,19 +12,19 @@ use crate::defaults::NESTING_MAX;
 
 macro_rules! forms {
     () => {
-        &[Form::new(
+        &[Dispatch::new(
             &[one("Any", "data"), optional("Hash", "options")],
             to_yaml,
         )]
     };
 }
 
-pub(super) static FUNCTIONS: &[Function] = &[
-    Function::new("to_yaml", forms!()),
-    Function::new("stdlib::to_yaml", forms!()),
+pub(super) static FUNCTIONS: &[FunctionSpec] = &[
+    FunctionSpec::new("to_yaml", forms!()),
+    FunctionSpec::new("stdlib::to_yaml", forms!()),
 ];
 
-fn to_yaml(evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn to_yaml(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let layout = layout(&call.hash(1))?;
     written(evaluator, call.get(0), |value| {
         let tree = tree(evaluator, value, 0)?;

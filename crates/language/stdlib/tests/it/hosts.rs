@@ -1,6 +1,6 @@
 //! What comes from the host: time, chance, facts, files, resources.
 
-use evaluator::{CodeMap, Level, Limits};
+use evaluator::{CodeMap, EvaluationLimits, LogLevel};
 
 use crate::world::{World, error, run, run_within, value};
 
@@ -36,7 +36,7 @@ fn facts_are_looked_at() {
     let world = World::default();
     assert_eq!(run(&world, "fact('list.x')"), Ok("undef".to_owned()));
     let logged = world.logged.take();
-    assert_eq!(logged[0].0, Level::Warning);
+    assert_eq!(logged[0].0, LogLevel::Warning);
     assert!(
         logged[0]
             .1
@@ -179,9 +179,9 @@ fn limits_hold_inside_functions() {
 /// Lists that hold each other three times over: 3^60 texts, if they were written out.
 #[test]
 fn shared_lists_take_their_share_of_the_budget() {
-    let limits = Limits {
+    let limits = EvaluationLimits {
         bytes_max: 1 << 20,
-        ..Limits::default()
+        ..EvaluationLimits::default()
     };
     let wide = "Integer[1,60].reduce('x') |$m, $x| { [$m, $m, $m] }";
     for call in [

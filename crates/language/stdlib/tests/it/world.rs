@@ -2,16 +2,17 @@
 
 use std::cell::RefCell;
 
-use evaluator::function::Native;
+use evaluator::function::NativeFunction;
 use evaluator::{
-    CodeMap, CodeSource, Eval, EvalError, Evaluator, Host, Level, Limits, Parsed, Place,
+    CodeMap, CodeSource, Eval, EvalError, EvaluationLimits, Evaluator, Host, LogLevel, ParseCache,
+    SourceLocation,
 };
 use pcore::{Timestamp, Type, Value};
 
 #[derive(Default)]
 pub(crate) struct World {
     pub(crate) code: CodeMap,
-    pub(crate) logged: RefCell<Vec<(Level, String)>>,
+    pub(crate) logged: RefCell<Vec<(LogLevel, String)>>,
 }
 
 impl Host for World {
@@ -19,7 +20,7 @@ impl Host for World {
         &self.code
     }
 
-    fn function(&self, name: &str) -> Option<&'static Native> {
+    fn function(&self, name: &str) -> Option<&'static NativeFunction> {
         stdlib::function(name)
     }
 
@@ -27,7 +28,7 @@ impl Host for World {
         stdlib::named_type(name)
     }
 
-    fn log(&self, level: Level, message: &str, _: &Place) {
+    fn log(&self, level: LogLevel, message: &str, _: &SourceLocation) {
         self.logged.borrow_mut().push((level, message.to_owned()));
     }
 
@@ -43,15 +44,19 @@ impl Host for World {
 
 /// What a program gives in this world, as a program writes it.
 pub(crate) fn run(world: &World, program: &str) -> Result<String, String> {
-    run_within(world, Limits::default(), program)
+    run_within(world, EvaluationLimits::default(), program)
 }
 
-pub(crate) fn run_within(world: &World, limits: Limits, program: &str) -> Result<String, String> {
+pub(crate) fn run_within(
+    world: &World,
+    limits: EvaluationLimits,
+    program: &str,
+) -> Result<String, String> {
     let facts = r#"{"networking": {"fqdn": "web1.example.com",
         "interfaces": {"eth0": {"ip": "10.0.0.1", "mac": "00:11:22:33:44:55", "network": "10.0.0.0"}}},
         "os": {"name": "Debian", "release": {"major": "12"}}, "list": ["a"]}"#;
     let facts = Value::from_json(&serde_json::from_str(facts).expect("it is JSON"));
-    let mut evaluator = Evaluator::new(world, limits, Parsed::new());
+    let mut evaluator = Evaluator::new(world, limits, ParseCache::new());
     evaluator.set_global("facts", facts);
     match evaluator.evaluate(program, None) {
         Ok(value) => Ok(value.to_program_string()),

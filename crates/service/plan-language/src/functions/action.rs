@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use api_types::rollout::RolloutOptions;
-use evaluator::{Eval, Place};
+use evaluator::{Eval, SourceLocation};
 use jobs::{Native, Scope, TaskRequest};
 use pcore::{Hash, Value};
 use pcp::Certname;
@@ -50,7 +50,7 @@ impl Action<'_> {
     pub(crate) fn run(
         self,
         host: &PlanHost<'_>,
-        place: &Place,
+        place: &SourceLocation,
         targets: Vec<Target>,
         options: &Options,
     ) -> Eval {
@@ -62,7 +62,7 @@ impl Action<'_> {
     pub(crate) fn results(
         &self,
         host: &PlanHost<'_>,
-        place: &Place,
+        place: &SourceLocation,
         targets: Vec<Target>,
         options: &Options,
     ) -> Eval<ResultSet> {
@@ -111,7 +111,7 @@ impl Action<'_> {
     fn set(
         &self,
         host: &PlanHost<'_>,
-        place: &Place,
+        place: &SourceLocation,
         targets: Vec<Target>,
         outcome: &Outcome,
     ) -> Eval<ResultSet> {
@@ -149,7 +149,7 @@ impl Action<'_> {
 
 /// Makes the error of a node's value a whole one, as Bolt does; where the node did not explain it, the details
 /// say where in the plan it was caused.
-fn complete_error(value: &mut Json, object: &str, place: &Place) {
+fn complete_error(value: &mut Json, object: &str, place: &SourceLocation) {
     let Some(error) = value.get_mut(ERROR) else {
         return;
     };
@@ -220,7 +220,10 @@ pub(crate) fn certnames(targets: &[Target]) -> Eval<Vec<Certname>> {
 }
 
 /// Parameters as JSON, without those that are not given; and the names of those that are secret.
-pub(crate) fn parameters(given: &Hash, place: &Place) -> Eval<(Map<String, Json>, Vec<String>)> {
+pub(crate) fn parameters(
+    given: &Hash,
+    place: &SourceLocation,
+) -> Eval<(Map<String, Json>, Vec<String>)> {
     let mut params = Map::with_capacity(given.len());
     let mut sensitive = Vec::new();
     for (name, value) in given.iter() {

@@ -3,7 +3,7 @@
 //! The rule that must hold: what a person is asked stands in the events, and the answer comes through the
 //! API, however long it takes.
 
-use evaluator::function::{Call, Form, Function, one, optional};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
 use evaluator::{Eval, Evaluator};
 use pcore::Value;
 use plans::{Told, Work};
@@ -17,27 +17,27 @@ use crate::preview::Effect;
 
 const OPTIONS: &str = "Hash[String[1], Any]";
 
-pub(super) const FUNCTIONS: &[(Function, Run)] = &[
+pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
     (
-        Function::new(
+        FunctionSpec::new(
             "prompt",
             &[
-                Form::host(&[one("String", "prompt"), optional(OPTIONS, "options")])
+                Dispatch::host(&[one("String", "prompt"), optional(OPTIONS, "options")])
                     .returning("Variant[String, Sensitive]"),
             ],
         ),
         prompt,
     ),
     (
-        Function::new(
+        FunctionSpec::new(
             "prompt::menu",
             &[
-                Form::host(&[
+                Dispatch::host(&[
                     one("String", "prompt"),
                     one("Array[Any]", "menu"),
                     optional(OPTIONS, "options"),
                 ]),
-                Form::host(&[
+                Dispatch::host(&[
                     one("String", "prompt"),
                     one("Hash[String[1], Any]", "menu"),
                     optional(OPTIONS, "options"),
@@ -48,7 +48,11 @@ pub(super) const FUNCTIONS: &[(Function, Run)] = &[
     ),
 ];
 
-fn ask(host: &PlanHost<'_>, call: &Call<'_>, mut details: Map<String, Json>) -> Eval<String> {
+fn ask(
+    host: &PlanHost<'_>,
+    call: &CallArguments<'_>,
+    mut details: Map<String, Json>,
+) -> Eval<String> {
     let text = call.text(0);
     details.insert("prompt".to_owned(), json!(&*text));
     let arguments = Json::Object(details.clone());
@@ -68,7 +72,7 @@ fn ask(host: &PlanHost<'_>, call: &Call<'_>, mut details: Map<String, Json>) -> 
     })
 }
 
-fn prompt(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn prompt(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let options = call.hash(1);
     let sensitive = options.get_str("sensitive").is_some_and(Value::is_truthy);
     let default = options.get_str("default").filter(|value| !value.is_undef());
@@ -99,7 +103,7 @@ fn prompt(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
 /// In a preview: nobody is asked, and the answer is the default if there is one.
 fn preview(
     host: &PlanHost<'_>,
-    call: &Call<'_>,
+    call: &CallArguments<'_>,
     details: &Map<String, Json>,
     default: Option<&Value>,
 ) -> Eval<Option<Value>> {
@@ -121,7 +125,7 @@ fn preview(
 /// Bolt without a terminal. `None`: a person is asked.
 fn unattended(
     host: &PlanHost<'_>,
-    call: &Call<'_>,
+    call: &CallArguments<'_>,
     default: Option<&Value>,
 ) -> Eval<Option<Value>> {
     if !host.run.launch.is_unattended {
@@ -148,7 +152,7 @@ fn answered(answer: &str, default: Option<&Value>) -> Value {
 }
 
 /// Asks until the answer is one of the choices.
-fn menu(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn menu(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let choices: Vec<(String, Value)> = match call.get(1) {
         Value::Hash(hash) => hash
             .iter()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use evaluator::function::{Call, Form, Function, one, optional};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
 use evaluator::{Eval, Evaluator};
 use pcore::{Hash, Value};
 use plans::{Deed, Outcome, Work};
@@ -22,10 +22,10 @@ use crate::objects::{ResultSet, Target, TaskResult};
 use crate::preview::Effect;
 use crate::world::Nodes;
 
-pub(super) const FUNCTIONS: &[(Function, Run)] = &[(
-    Function::new(
+pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[(
+    FunctionSpec::new(
         "wait_until_available",
-        &[Form::host(&[
+        &[Dispatch::host(&[
             one("Boltlib::TargetSpec", "targets"),
             optional("Hash[String[1], Any]", "options"),
         ])
@@ -36,7 +36,11 @@ pub(super) const FUNCTIONS: &[(Function, Run)] = &[(
 
 const ACTION: &str = "wait_until_available";
 
-fn wait_until_available(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn wait_until_available(
+    host: &PlanHost<'_>,
+    _: &mut Evaluator<'_>,
+    call: CallArguments<'_>,
+) -> Eval {
     let place = call.place();
     let targets = targets::of(host, &place, call.get(0))?;
     let options = Options::of(host, &call, 1)?;
@@ -86,7 +90,11 @@ fn wait_until_available(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'
 }
 
 /// Those that cannot be reached now; a step.
-fn missing(host: &PlanHost<'_>, call: &Call<'_>, targets: Vec<Target>) -> Eval<Vec<Target>> {
+fn missing(
+    host: &PlanHost<'_>,
+    call: &CallArguments<'_>,
+    targets: Vec<Target>,
+) -> Eval<Vec<Target>> {
     if targets.is_empty() {
         return Ok(targets);
     }

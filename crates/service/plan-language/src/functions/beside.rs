@@ -6,9 +6,10 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use evaluator::function::{Call, Form, Function, one, optional};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
 use evaluator::{
-    Block, BranchBytes, Eval, EvalError, Evaluator, Host as _, Place, Seed, Unknowns as _, Unwind,
+    Block, BranchBytes, BranchSeed, Eval, EvalError, Evaluator, Host as _, SourceLocation,
+    UnknownValues as _, Unwind,
 };
 use pcore::{Hash, Value};
 use plans::{Branch, BranchId, Ended};
@@ -21,12 +22,12 @@ use crate::objects::Future;
 use crate::preview::Preview;
 use crate::run::{Beside, Decided, End, Run};
 
-pub(super) const FUNCTIONS: &[(Function, RunFn)] = &[
+pub(super) const FUNCTIONS: &[(FunctionSpec, RunFn)] = &[
     (
-        Function::new(
+        FunctionSpec::new(
             "parallelize",
             &[
-                Form::host(&[one("Variant[Array[Any], ResultSet, Iterable]", "data")])
+                Dispatch::host(&[one("Variant[Array[Any], ResultSet, Iterable]", "data")])
                     .with_block("Callable[Any]")
                     .returning("Array[Any]"),
             ],
@@ -34,30 +35,30 @@ pub(super) const FUNCTIONS: &[(Function, RunFn)] = &[
         parallelize,
     ),
     (
-        Function::new(
+        FunctionSpec::new(
             "background",
-            &[Form::host(&[optional("String[1]", "name")])
+            &[Dispatch::host(&[optional("String[1]", "name")])
                 .with_block("Callable[0, 0]")
                 .returning("Future")],
         ),
         background,
     ),
     (
-        Function::new(
+        FunctionSpec::new(
             "wait",
             &[
-                Form::host(&[
+                Dispatch::host(&[
                     one("Variant[Future, Array[Future]]", "futures"),
                     optional("Hash[String[1], Any]", "options"),
                 ])
                 .returning("Array"),
-                Form::host(&[optional("Hash[String[1], Any]", "options")]).returning("Array"),
-                Form::host(&[
+                Dispatch::host(&[optional("Hash[String[1], Any]", "options")]).returning("Array"),
+                Dispatch::host(&[
                     one("Variant[Integer[0], Float[0.0]]", "timeout"),
                     optional("Hash[String[1], Any]", "options"),
                 ])
                 .returning("Array"),
-                Form::host(&[
+                Dispatch::host(&[
                     one("Variant[Future, Array[Future]]", "futures"),
                     one("Variant[Integer[0], Float[0.0]]", "timeout"),
                     optional("Hash[String[1], Any]", "options"),
@@ -71,14 +72,14 @@ pub(super) const FUNCTIONS: &[(Function, RunFn)] = &[
 
 /// What runs beside: a block with its arguments.
 struct Beginning {
-    seed: Seed,
+    seed: BranchSeed,
     run: Rc<Run>,
     plan: u64,
     run_as: Option<String>,
     block: Block,
     arguments: Vec<Value>,
     /// The place of the call that began it.
-    place: Place,
+    place: SourceLocation,
     end: End,
     /// What it leaves behind of the budget.
     left: Rc<Cell<BranchBytes>>,
@@ -90,7 +91,7 @@ impl Beginning {
     fn of(
         host: &PlanHost<'_>,
         evaluator: &Evaluator<'_>,
-        call: &Call<'_>,
+        call: &CallArguments<'_>,
         arguments: Vec<Value>,
     ) -> Self {
         Self {
@@ -143,7 +144,7 @@ impl Beginning {
 const INVALID_RESULT: &str = "INVALID_PARALLEL_RESULT";
 
 /// What a block that runs beside gives must be a `PlanResult`.
-fn checked(host: &PlanHost<'_>, place: &Place, value: Value) -> Result<Value, EvalError> {
+fn checked(host: &PlanHost<'_>, place: &SourceLocation, value: Value) -> Result<Value, EvalError> {
     match host.named_type("PlanResult") {
         Some(ty) if !ty.is_instance(&value) => {
             let text = value.to_string();
@@ -169,7 +170,11 @@ fn begin(host: &PlanHost<'_>, beginning: Beginning) -> Eval<BranchId> {
     spawned.map_err(failure::unwind)
 }
 
-fn parallelize(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn parallelize(
+    host: &PlanHost<'_>,
+    evaluator: &mut Evaluator<'_>,
+    call: CallArguments<'_>,
+) -> Eval {
     let data = call.get(0);
     if data.is_unknown() {
         let how = "with what is done for one element; there may be none or more";
@@ -260,7 +265,7 @@ impl Ends {
     }
 }
 
-fn background(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn background(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let beginning = Beginning::of(host, evaluator, &call, Vec::new());
     let (end, plan) = (Rc::clone(&beginning.end), host.plan.get());
     let decided = Rc::clone(&beginning.decided);
@@ -291,7 +296,7 @@ pub(super) fn state(host: &PlanHost<'_>, future: &Future) -> Eval {
     }))
 }
 
-fn wait(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn wait(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let asked = Asked::of(host, &call)?;
     let branches = &asked.branches;
     let Some(timeout) = asked.timeout else {
@@ -341,7 +346,7 @@ struct Asked {
 }
 
 impl Asked {
-    fn of(host: &PlanHost<'_>, call: &Call<'_>) -> Eval<Self> {
+    fn of(host: &PlanHost<'_>, call: &CallArguments<'_>) -> Eval<Self> {
         let mut asked = Self {
             branches: Vec::new(),
             timeout: None,

@@ -4,8 +4,8 @@
 
 use std::time::Duration;
 
-use evaluator::function::{Call, Form, Function, one, optional};
-use evaluator::{Eval, Evaluator, Unknowns as _};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
+use evaluator::{Eval, Evaluator, UnknownValues as _};
 use pcore::Value;
 
 use super::Run;
@@ -16,55 +16,59 @@ use crate::host::PlanHost;
 use crate::objects::Unknown;
 use crate::preview::{Effect, Preview};
 
-pub(super) const FUNCTIONS: &[(Function, Run)] = &[
+pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
     (
-        Function::new(
+        FunctionSpec::new(
             "fail_plan",
             &[
-                Form::host(&[
+                Dispatch::host(&[
                     one("String[1]", "msg"),
                     optional("String[1]", "kind"),
                     optional("Hash[String[1], Any]", "details"),
                     optional("String[1]", "issue_code"),
                 ]),
-                Form::host(&[one("Error", "error")]),
+                Dispatch::host(&[one("Error", "error")]),
             ],
         ),
         fail_plan,
     ),
     (
-        Function::new(
+        FunctionSpec::new(
             "catch_errors",
-            &[Form::host(&[optional("Array[String[1]]", "error_types")])
-                .with_block("Callable[0, 0]")],
+            &[
+                Dispatch::host(&[optional("Array[String[1]]", "error_types")])
+                    .with_block("Callable[0, 0]"),
+            ],
         ),
         catch_errors,
     ),
     (
-        Function::new(
+        FunctionSpec::new(
             "ctrl::sleep",
-            &[Form::host(&[one("Numeric", "period")]).returning("Undef")],
+            &[Dispatch::host(&[one("Numeric", "period")]).returning("Undef")],
         ),
         sleep,
     ),
     (
-        Function::new(
+        FunctionSpec::new(
             "ctrl::do_until",
-            &[Form::host(&[optional("Hash[String[1], Any]", "options")])
-                .with_block("Callable[0, 0]")],
+            &[
+                Dispatch::host(&[optional("Hash[String[1], Any]", "options")])
+                    .with_block("Callable[0, 0]"),
+            ],
         ),
         do_until,
     ),
     (
-        Function::new(
+        FunctionSpec::new(
             "without_default_logging",
-            &[Form::host(&[]).with_block("Callable[0, 0]")],
+            &[Dispatch::host(&[]).with_block("Callable[0, 0]")],
         ),
         without_default_logging,
     ),
 ];
 
-fn fail_plan(_: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn fail_plan(_: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let first = call.get(0);
     if let Value::Object(_) = first {
         return Err(failure::raised(first.clone()));
@@ -75,7 +79,7 @@ fn fail_plan(_: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Err(failure::raised(error))
 }
 
-fn catch_errors(_: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn catch_errors(_: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let unwind = match evaluator.call_block(call.required_block(), []) {
         Ok(value) => return Ok(value),
         Err(unwind) => unwind,
@@ -95,7 +99,7 @@ fn catch_errors(_: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_>)
     }
 }
 
-fn sleep(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn sleep(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let is_negative = match call.get(0) {
         Value::Int(seconds) => *seconds < 0,
         Value::Float(seconds) => *seconds < 0.0,
@@ -109,7 +113,7 @@ fn sleep(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(Value::Undef)
 }
 
-fn do_until(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn do_until(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let options = call.hash(0);
     let given = |name: &str| options.get_str(name).filter(|value| !value.is_undef());
     let limit = match given("limit") {
@@ -147,7 +151,7 @@ fn do_until(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_>) 
 }
 
 /// In a preview the block is called once.
-fn until(host: &PlanHost<'_>, preview: &Preview, call: &Call<'_>, value: Value) -> Eval {
+fn until(host: &PlanHost<'_>, preview: &Preview, call: &CallArguments<'_>, value: Value) -> Eval {
     if value.is_unknown() {
         let how = "as if the block had given true";
         host.goes_on(std::slice::from_ref(&value), &call.place(), how)?;
@@ -166,7 +170,7 @@ fn until(host: &PlanHost<'_>, preview: &Preview, call: &Call<'_>, value: Value) 
 fn without_default_logging(
     _: &PlanHost<'_>,
     evaluator: &mut Evaluator<'_>,
-    call: Call<'_>,
+    call: CallArguments<'_>,
 ) -> Eval {
     evaluator.call_block(call.required_block(), [])
 }

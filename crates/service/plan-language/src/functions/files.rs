@@ -4,7 +4,7 @@
 //! The rule that must hold: a plan reads files of modules and nothing else of the server, since whoever may
 //! run a plan is not whoever may read the server's disk and environment.
 
-use evaluator::function::{Call, Form, Function, one, some};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, some};
 use evaluator::{Eval, Evaluator};
 use pcore::{Binary, Value};
 
@@ -12,35 +12,38 @@ use super::transfer::{FILE_FOLDERS, absent, find};
 use super::{Run, unsupported};
 use crate::host::PlanHost;
 
-const NAME: &[Form] = &[Form::host(&[one("String[1]", "filename")])];
+const NAME: &[Dispatch] = &[Dispatch::host(&[one("String[1]", "filename")])];
 
-pub(super) const FUNCTIONS: &[(Function, Run)] = &[
-    (Function::new("file::read", NAME), read),
-    (Function::new("file::exists", NAME), exists),
-    (Function::new("file::readable", NAME), exists),
+pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
+    (FunctionSpec::new("file::read", NAME), read),
+    (FunctionSpec::new("file::exists", NAME), exists),
+    (FunctionSpec::new("file::readable", NAME), exists),
     (
-        Function::new("file::join", &[Form::host(&[some("String", "paths")])]),
+        FunctionSpec::new("file::join", &[Dispatch::host(&[some("String", "paths")])]),
         join,
     ),
     (
-        Function::new(
+        FunctionSpec::new(
             "file::write",
-            &[Form::host(&[
+            &[Dispatch::host(&[
                 one("String[1]", "filename"),
                 one("String", "content"),
             ])],
         ),
         not_here,
     ),
-    (Function::new("file::delete", NAME), not_here),
-    (Function::new("dir::children", NAME), not_here),
+    (FunctionSpec::new("file::delete", NAME), not_here),
+    (FunctionSpec::new("dir::children", NAME), not_here),
     (
-        Function::new("system::env", &[Form::host(&[one("String[1]", "name")])]),
+        FunctionSpec::new(
+            "system::env",
+            &[Dispatch::host(&[one("String[1]", "name")])],
+        ),
         not_here,
     ),
 ];
 
-fn read(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn read(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let name = call.text(0);
     let Some(file) = find(host, &name, FILE_FOLDERS)? else {
         return Err(absent(&name, &call.place()));
@@ -51,13 +54,13 @@ fn read(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     })
 }
 
-fn exists(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn exists(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     Ok(Value::Bool(
         find(host, &call.text(0), FILE_FOLDERS)?.is_some(),
     ))
 }
 
-fn join(_: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn join(_: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let (mut joined, mut is_first) = (String::new(), true);
     for part in &call.arguments {
         let part = part.to_string();
@@ -74,7 +77,7 @@ fn join(_: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(Value::from(joined))
 }
 
-fn not_here(_: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn not_here(_: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     Err(unsupported::because(
         call.name,
         "plans run on the server, whose disk and environment are not theirs; use a task on a node",

@@ -26,7 +26,7 @@ mod unsupported;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-use evaluator::function::{Call, Function, Native};
+use evaluator::function::{CallArguments, FunctionSpec, NativeFunction};
 use evaluator::{Block, Eval, Evaluator};
 use pcore::Value;
 
@@ -41,15 +41,15 @@ use crate::host::PlanHost;
 use crate::objects::{Future, ResultSet, Target};
 
 /// What a function does.
-pub(crate) type Run = fn(&PlanHost<'_>, &mut Evaluator<'_>, Call<'_>) -> Eval;
+pub(crate) type Run = fn(&PlanHost<'_>, &mut Evaluator<'_>, CallArguments<'_>) -> Eval;
 
 /// A function of plans.
 pub(crate) struct PlanFunction {
-    pub(crate) native: Native,
+    pub(crate) native: NativeFunction,
     pub(crate) run: Run,
 }
 
-type Family = &'static [(Function, Run)];
+type Family = &'static [(FunctionSpec, Run)];
 
 const FAMILIES: &[Family] = &[
     ask::FUNCTIONS,
@@ -72,7 +72,7 @@ fn registry() -> &'static HashMap<&'static str, PlanFunction> {
     REGISTRY.get_or_init(|| {
         let all = FAMILIES.iter().flat_map(|family| family.iter());
         all.map(|(function, run)| {
-            let native = Native::new(*function);
+            let native = NativeFunction::new(*function);
             (function.name, PlanFunction { native, run: *run })
         })
         .collect()

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use api_types::rollout::RolloutOptions;
 use evaluator::Eval;
-use evaluator::function::Call;
+use evaluator::function::CallArguments;
 use pcore::{Hash, Value};
 use serde::de::DeserializeOwned;
 
@@ -36,7 +36,7 @@ pub(crate) struct Options {
 
 impl Options {
     /// Of the arguments from `index`: a description, a hash, both, or nothing.
-    pub(crate) fn of(host: &PlanHost<'_>, call: &Call<'_>, index: usize) -> Eval<Self> {
+    pub(crate) fn of(host: &PlanHost<'_>, call: &CallArguments<'_>, index: usize) -> Eval<Self> {
         let mut options = Self {
             run_as: host.run_as.borrow().clone(),
             ..Self::default()

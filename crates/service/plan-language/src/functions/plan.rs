@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use evaluator::function::{Call, Form, Function, one, optional};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
 use evaluator::{Eval, Evaluator, Host as _};
 use pcore::{Hash, Kind, Type, Value};
 use serde_json::json;
@@ -14,12 +14,12 @@ use crate::failure;
 use crate::host::PlanHost;
 use crate::yaml::{self, YamlProgram};
 
-pub(super) const FUNCTIONS: &[(Function, Run)] = &[(
-    Function::new(
+pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[(
+    FunctionSpec::new(
         "run_plan",
         &[
-            Form::host(&[one("String[1]", "plan_name"), optional("Hash", "args")]),
-            Form::host(&[
+            Dispatch::host(&[one("String[1]", "plan_name"), optional("Hash", "args")]),
+            Dispatch::host(&[
                 one("String[1]", "plan_name"),
                 one("Boltlib::TargetSpec", "targets"),
                 optional("Hash", "args"),
@@ -29,7 +29,11 @@ pub(super) const FUNCTIONS: &[(Function, Run)] = &[(
     run_plan,
 )];
 
-fn run_plan(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, mut call: Call<'_>) -> Eval {
+fn run_plan(
+    host: &PlanHost<'_>,
+    evaluator: &mut Evaluator<'_>,
+    mut call: CallArguments<'_>,
+) -> Eval {
     let (name, place) = (call.text(0), call.place());
     let given = match call.get(1) {
         Value::Hash(_) | Value::Undef => None,
@@ -147,18 +151,18 @@ fn run_unchecked(
         }
     }
     match &plan {
-        Plan::Puppet(plan) => evaluator.run_plan(plan, &arguments),
-        Plan::Yaml(plan) => yaml::run(host, evaluator, plan, &arguments),
+        LoadedPlan::Puppet(plan) => evaluator.run_plan(plan, &arguments),
+        LoadedPlan::Yaml(plan) => yaml::run(host, evaluator, plan, &arguments),
     }
 }
 
 /// A plan of the environment. Where both files are there, the first is the plan.
-enum Plan {
-    Puppet(evaluator::Plan),
+enum LoadedPlan {
+    Puppet(evaluator::LoadedPlan),
     Yaml(YamlProgram),
 }
 
-impl Plan {
+impl LoadedPlan {
     /// Names and types of its parameters.
     fn parameters(&self, evaluator: &mut Evaluator<'_>) -> Eval<Vec<(Arc<str>, Type)>> {
         Ok(match self {
@@ -177,12 +181,12 @@ impl Plan {
     }
 }
 
-fn find(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, name: &str) -> Eval<Plan> {
+fn find(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, name: &str) -> Eval<LoadedPlan> {
     if let Some(plan) = evaluator.plan(name)? {
-        return Ok(Plan::Puppet(plan));
+        return Ok(LoadedPlan::Puppet(plan));
     }
     if let Some(plan) = yaml::find(host, evaluator, name)? {
-        return Ok(Plan::Yaml(plan));
+        return Ok(LoadedPlan::Yaml(plan));
     }
     let msg = format!(
         "Could not find a plan named '{name}'. For a list of available plans, run 'tutti plan list'."
@@ -201,7 +205,7 @@ fn checked(host: &PlanHost<'_>, name: &str, value: Value) -> Eval {
     match host.named_type("PlanResult") {
         Some(ty) if !ty.is_instance(&value) => {
             let result = value.to_string();
-            let msg = format!("Plan {name} returned an invalid result: {result}");
+            let msg = format!("LoadedPlan {name} returned an invalid result: {result}");
             let details = [
                 ("plan_name", Value::from(name)),
                 ("result_string", Value::from(result.as_str())),

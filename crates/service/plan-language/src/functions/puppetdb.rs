@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use evaluator::function::{Call, Form, Function, one};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
 use evaluator::{Eval, Evaluator};
 use pcore::{Hash, Value};
 use plans::{Deed, Outcome, Work};
@@ -16,14 +16,14 @@ use crate::host::PlanHost;
 use crate::world::{Nodes, PlanOwner};
 use crate::{failure, json as data};
 
-pub(super) const FUNCTIONS: &[(Function, Run)] = &[
+pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
     (
-        Function::new(
+        FunctionSpec::new(
             "puppetdb_query",
             &[
-                Form::host(&[one("Variant[String, Array[Data]]", "query")])
+                Dispatch::host(&[one("Variant[String, Array[Data]]", "query")])
                     .returning("Array[Data]"),
-                Form::host(&[
+                Dispatch::host(&[
                     one("Variant[String, Array[Data]]", "query"),
                     one("String", "instance"),
                 ])
@@ -33,11 +33,12 @@ pub(super) const FUNCTIONS: &[(Function, Run)] = &[
         puppetdb_query,
     ),
     (
-        Function::new(
+        FunctionSpec::new(
             "puppetdb_fact",
             &[
-                Form::host(&[one("Array[String]", "certnames")]).returning("Hash[String, Data]"),
-                Form::host(&[one("Array[String]", "certnames"), one("String", "instance")])
+                Dispatch::host(&[one("Array[String]", "certnames")])
+                    .returning("Hash[String, Data]"),
+                Dispatch::host(&[one("Array[String]", "certnames"), one("String", "instance")])
                     .returning("Hash[String, Data]"),
             ],
         ),
@@ -47,13 +48,13 @@ pub(super) const FUNCTIONS: &[(Function, Run)] = &[
 
 const KIND: &str = "bolt/puppetdb-error";
 
-fn puppetdb_query(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn puppetdb_query(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let query = data::data(call.get(0));
     let (query, _) = query.map_err(|_| failure::invalid("a query is a text or a list of Data"))?;
     ask(host, &call, query)
 }
 
-fn puppetdb_fact(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn puppetdb_fact(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let names: Vec<Json> = call
         .list(0)
         .iter()
@@ -91,7 +92,7 @@ fn puppetdb_fact(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> 
     Ok(Value::hash(facts))
 }
 
-fn ask(host: &PlanHost<'_>, call: &Call<'_>, query: Json) -> Eval {
+fn ask(host: &PlanHost<'_>, call: &CallArguments<'_>, query: Json) -> Eval {
     let nodes = Arc::clone(&host.run.world.nodes);
     let arguments = query.clone();
     let work = Work::Do(Arc::new(Asking {

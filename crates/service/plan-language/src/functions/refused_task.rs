@@ -3,7 +3,7 @@
 //! The rule that must hold: what the plan's author wrote wrongly ends the plan in Bolt's words and is not caught;
 //! what depends on the server (an unknown task, a right that is missing) can be caught.
 
-use evaluator::{Eval, EvalError, Host as _, Place, Unwind};
+use evaluator::{Eval, EvalError, Host as _, SourceLocation, Unwind};
 use pcore::{StructElement, Type, Value, describe_parameters};
 use serde_json::{Map, Value as Json, json};
 
@@ -18,7 +18,7 @@ pub(super) const TASK_MISTAKE: &str = "TASK_MISTAKE";
 /// The error of a task that the job engine refused with this error.
 pub(crate) fn refusal(
     host: &PlanHost<'_>,
-    place: &Place,
+    place: &SourceLocation,
     task: &str,
     params: &Map<String, Json>,
     error: &Json,
@@ -52,7 +52,7 @@ pub(crate) fn refusal(
     }
 }
 
-pub(super) fn mistake(msg: &str, place: &Place) -> Box<Unwind> {
+pub(super) fn mistake(msg: &str, place: &SourceLocation) -> Box<Unwind> {
     let mut error = failure::mistake(msg, place);
     error.code = TASK_MISTAKE;
     error.into()

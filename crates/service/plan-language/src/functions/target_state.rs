@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use evaluator::function::{Call, Form, Function, one, optional};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
 use evaluator::{Eval, Evaluator};
 use pcore::{Hash, Value};
 
@@ -15,18 +15,18 @@ use crate::host::PlanHost;
 use crate::objects::Target;
 use crate::run::TargetState;
 
-pub(super) const FUNCTIONS: &[(Function, Run)] = &[
+pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
     (
-        Function::new(
+        FunctionSpec::new(
             "vars",
-            &[Form::host(&[one("Target", "target")]).returning("Hash[String, Data]")],
+            &[Dispatch::host(&[one("Target", "target")]).returning("Hash[String, Data]")],
         ),
         vars,
     ),
     (
-        Function::new(
+        FunctionSpec::new(
             "set_var",
-            &[Form::host(&[
+            &[Dispatch::host(&[
                 one("Target", "target"),
                 one("String", "key"),
                 one("Data", "value"),
@@ -35,23 +35,26 @@ pub(super) const FUNCTIONS: &[(Function, Run)] = &[
         set_var,
     ),
     (
-        Function::new(
+        FunctionSpec::new(
             "facts",
-            &[Form::host(&[one("Target", "target")]).returning("Hash[String, Data]")],
+            &[Dispatch::host(&[one("Target", "target")]).returning("Hash[String, Data]")],
         ),
         facts,
     ),
     (
-        Function::new(
+        FunctionSpec::new(
             "add_facts",
-            &[Form::host(&[one("Target", "target"), one("Hash", "facts")]).returning("Target")],
+            &[
+                Dispatch::host(&[one("Target", "target"), one("Hash", "facts")])
+                    .returning("Target"),
+            ],
         ),
         add_facts,
     ),
     (
-        Function::new(
+        FunctionSpec::new(
             "set_feature",
-            &[Form::host(&[
+            &[Dispatch::host(&[
                 one("Target", "target"),
                 one("String", "feature"),
                 optional("Boolean", "value"),
@@ -61,9 +64,9 @@ pub(super) const FUNCTIONS: &[(Function, Run)] = &[
         set_feature,
     ),
     (
-        Function::new(
+        FunctionSpec::new(
             "set_config",
-            &[Form::host(&[
+            &[Dispatch::host(&[
                 one("Target", "target"),
                 one("Variant[String, Array[String]]", "key_or_key_path"),
                 one("Any", "value"),
@@ -109,7 +112,7 @@ fn change(host: &PlanHost<'_>, target: &Value, change: impl FnOnce(&mut TargetSt
 }
 
 /// The one target that a function is about.
-fn only(host: &PlanHost<'_>, call: &Call<'_>) -> Eval<Target> {
+fn only(host: &PlanHost<'_>, call: &CallArguments<'_>) -> Eval<Target> {
     let found = targets::of(host, &call.place(), call.get(0))?;
     <[Target; 1]>::try_from(found)
         .map(|[target]| target)
@@ -123,24 +126,24 @@ fn only(host: &PlanHost<'_>, call: &Call<'_>) -> Eval<Target> {
         })
 }
 
-fn vars(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn vars(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let target = only(host, &call)?;
     Ok(attribute(host, &target, "vars").unwrap_or_default())
 }
 
-fn facts(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn facts(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let target = only(host, &call)?;
     Ok(attribute(host, &target, "facts").unwrap_or_default())
 }
 
-fn set_var(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn set_var(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let (key, value) = (call.text(1), call.get(2).clone());
     change(host, call.get(0), |state| {
         drop(state.vars.insert(&*key, value))
     })
 }
 
-fn add_facts(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn add_facts(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let facts = call.hash(1);
     change(host, call.get(0), |state| merge(&mut state.facts, &facts))
 }
@@ -160,7 +163,7 @@ fn merge(into: &mut Hash, more: &Hash) {
     }
 }
 
-fn set_feature(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn set_feature(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let feature = call.text(1);
     let has = call.get(2).as_bool().unwrap_or(true);
     change(host, call.get(0), |state| match has {
@@ -169,7 +172,7 @@ fn set_feature(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Ev
     })
 }
 
-fn set_config(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn set_config(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let path: Vec<Arc<str>> = match call.get(1) {
         Value::Array(keys) => keys.iter().map(|key| Arc::from(key.to_string())).collect(),
         key => vec![Arc::from(key.to_string())],

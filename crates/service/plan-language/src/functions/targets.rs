@@ -9,8 +9,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use evaluator::function::{Call, Form, Function, one};
-use evaluator::{Eval, Evaluator, Place, Unwind};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
+use evaluator::{Eval, Evaluator, SourceLocation, Unwind};
 use pcore::{Type, Value};
 use plans::{Deed, Outcome, Work};
 use serde_json::{Value as Json, json};
@@ -25,25 +25,25 @@ use crate::world::{Nodes, NodesError, PlanOwner};
 const SPEC: &str = "Boltlib::TargetSpec";
 const INVALID: &str = "bolt.inventory/validation-error";
 
-pub(super) const FUNCTIONS: &[(Function, Run)] = &[
+pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
     (
-        Function::new(
+        FunctionSpec::new(
             "get_targets",
-            &[Form::host(&[one(SPEC, "names")]).returning("Array[Target]")],
+            &[Dispatch::host(&[one(SPEC, "names")]).returning("Array[Target]")],
         ),
         get_targets,
     ),
     (
-        Function::new(
+        FunctionSpec::new(
             "get_target",
-            &[Form::host(&[one(SPEC, "name")]).returning("Target")],
+            &[Dispatch::host(&[one(SPEC, "name")]).returning("Target")],
         ),
         get_target,
     ),
     (
-        Function::new(
+        FunctionSpec::new(
             "add_to_group",
-            &[Form::host(&[
+            &[Dispatch::host(&[
                 one(SPEC, "targets"),
                 one("String[1]", "group"),
             ])],
@@ -51,9 +51,9 @@ pub(super) const FUNCTIONS: &[(Function, Run)] = &[
         add_to_group,
     ),
     (
-        Function::new(
+        FunctionSpec::new(
             "remove_from_group",
-            &[Form::host(&[
+            &[Dispatch::host(&[
                 one(SPEC, "target"),
                 one("String[1]", "group"),
             ])],
@@ -75,7 +75,7 @@ const ENTITIES: &[&str] = &[
 ];
 
 /// The targets that something stands for.
-pub(super) fn of(host: &PlanHost<'_>, place: &Place, spec: &Value) -> Eval<Vec<Target>> {
+pub(super) fn of(host: &PlanHost<'_>, place: &SourceLocation, spec: &Value) -> Eval<Vec<Target>> {
     let mut found = Found::default();
     collect(host, place, spec, TARGETS_DEPTH, &mut found)?;
     Ok(found.targets)
@@ -102,7 +102,7 @@ impl Found {
 
 fn collect(
     host: &PlanHost<'_>,
-    place: &Place,
+    place: &SourceLocation,
     spec: &Value,
     depth: usize,
     found: &mut Found,
@@ -131,7 +131,7 @@ fn collect(
     }
 }
 
-fn named(host: &PlanHost<'_>, place: &Place, text: &str, found: &mut Found) -> Eval<()> {
+fn named(host: &PlanHost<'_>, place: &SourceLocation, text: &str, found: &mut Found) -> Eval<()> {
     if is_query(text) {
         return add_all(
             host,
@@ -171,7 +171,7 @@ fn named(host: &PlanHost<'_>, place: &Place, text: &str, found: &mut Found) -> E
 }
 
 /// Whatever has a name that the glob means, groups, nodes and targets of the plan; capitals do not matter.
-fn globbed(host: &PlanHost<'_>, place: &Place, glob: &str, found: &mut Found) -> Eval<()> {
+fn globbed(host: &PlanHost<'_>, place: &SourceLocation, glob: &str, found: &mut Found) -> Eval<()> {
     let glob_bytes = glob.to_ascii_lowercase();
     let fits = |name: &str| matches(glob_bytes.as_bytes(), name.to_ascii_lowercase().as_bytes());
     let before = found.targets.len();
@@ -206,7 +206,12 @@ fn globbed(host: &PlanHost<'_>, place: &Place, glob: &str, found: &mut Found) ->
 }
 
 /// The members of a group that the plan made, or else of a node group.
-fn member_of(host: &PlanHost<'_>, place: &Place, group: &str, found: &mut Found) -> Eval<()> {
+fn member_of(
+    host: &PlanHost<'_>,
+    place: &SourceLocation,
+    group: &str,
+    found: &mut Found,
+) -> Eval<()> {
     host.reads_shared();
     let members = members(host, place, group)?.unwrap_or_default();
     members.into_iter().try_for_each(|target| found.add(target))
@@ -290,7 +295,7 @@ enum Question {
 }
 
 /// The names of the nodes; a step.
-fn ask(host: &PlanHost<'_>, place: &Place, question: &Question) -> Eval<Vec<String>> {
+fn ask(host: &PlanHost<'_>, place: &SourceLocation, question: &Question) -> Eval<Vec<String>> {
     let (arguments, question) = match question {
         Question::Query(query) => (json!({"query": query}), Question::Query(query.clone())),
         Question::Group(group) => (json!({"group": group}), Question::Group(group.clone())),
@@ -345,14 +350,14 @@ fn certnames(rows: &[Json]) -> Result<Vec<String>, NodesError> {
     })
 }
 
-fn get_targets(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn get_targets(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let targets = of(host, &call.place(), call.get(0))?;
     Ok(Value::array(
         targets.into_iter().map(Value::object).collect(),
     ))
 }
 
-fn get_target(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn get_target(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let targets = of(host, &call.place(), call.get(0))?;
     match <[Target; 1]>::try_from(targets) {
         Ok([target]) => Ok(Value::object(target)),
@@ -382,7 +387,7 @@ fn listed(spec: &Value) -> String {
 }
 
 /// The members of a group that the plan made, or of a node group that it changes from here on.
-fn members(host: &PlanHost<'_>, place: &Place, group: &str) -> Eval<Option<Vec<Target>>> {
+fn members(host: &PlanHost<'_>, place: &SourceLocation, group: &str) -> Eval<Option<Vec<Target>>> {
     let made = host.run.groups.borrow().get(group).cloned();
     if made.is_some() || !host.is_node_group(group) {
         return Ok(made);
@@ -396,7 +401,7 @@ fn members(host: &PlanHost<'_>, place: &Place, group: &str) -> Eval<Option<Vec<T
     Ok(Some(found.targets))
 }
 
-fn add_to_group(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn add_to_group(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let targets = of(host, &call.place(), call.get(0))?;
     if &*call.text(1) == "all" {
         let mut made = host.run.made.borrow_mut();
@@ -418,7 +423,7 @@ fn add_to_group(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> E
     ))
 }
 
-fn remove_from_group(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn remove_from_group(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let targets = of(host, &call.place(), call.get(0))?;
     if targets.len() != 1 {
         let msg = format!(

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use evaluator::function::{Call, Form, Function, one, optional};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
 use evaluator::{Eval, EvalError, Evaluator};
 use jobs::Native;
 use pcore::{Hash, Type, Value};
@@ -22,18 +22,18 @@ use crate::objects::{ResultSet, Target, TaskResult};
 const SPEC: &str = "Boltlib::TargetSpec";
 const DATA: &str = "Hash[String[1], Any]";
 
-pub(super) const FUNCTIONS: &[(Function, Run)] = &[
+pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
     (
-        Function::new(
+        FunctionSpec::new(
             "run_task",
             &[
-                Form::host(&[
+                Dispatch::host(&[
                     one("String[1]", "task_name"),
                     one(SPEC, "targets"),
                     optional(DATA, "args"),
                 ])
                 .returning("ResultSet"),
-                Form::host(&[
+                Dispatch::host(&[
                     one("String[1]", "task_name"),
                     one(SPEC, "targets"),
                     one("Optional[String]", "description"),
@@ -45,17 +45,17 @@ pub(super) const FUNCTIONS: &[(Function, Run)] = &[
         run_task,
     ),
     (
-        Function::new(
+        FunctionSpec::new(
             "run_task_with",
             &[
-                Form::host(&[
+                Dispatch::host(&[
                     one("String[1]", "task_name"),
                     one(SPEC, "targets"),
                     optional(DATA, "options"),
                 ])
                 .with_block("Callable[Target]")
                 .returning("ResultSet"),
-                Form::host(&[
+                Dispatch::host(&[
                     one("String[1]", "task_name"),
                     one(SPEC, "targets"),
                     one("Optional[String]", "description"),
@@ -68,16 +68,16 @@ pub(super) const FUNCTIONS: &[(Function, Run)] = &[
         run_task_with,
     ),
     (
-        Function::new(
+        FunctionSpec::new(
             "run_command",
             &[
-                Form::host(&[
+                Dispatch::host(&[
                     one("String[1]", "command"),
                     one(SPEC, "targets"),
                     optional(DATA, "options"),
                 ])
                 .returning("ResultSet"),
-                Form::host(&[
+                Dispatch::host(&[
                     one("String[1]", "command"),
                     one(SPEC, "targets"),
                     one("String", "description"),
@@ -89,16 +89,16 @@ pub(super) const FUNCTIONS: &[(Function, Run)] = &[
         run_command,
     ),
     (
-        Function::new(
+        FunctionSpec::new(
             "run_script",
             &[
-                Form::host(&[
+                Dispatch::host(&[
                     one("String[1]", "script"),
                     one(SPEC, "targets"),
                     optional(DATA, "options"),
                 ])
                 .returning("ResultSet"),
-                Form::host(&[
+                Dispatch::host(&[
                     one("String[1]", "script"),
                     one(SPEC, "targets"),
                     one("String", "description"),
@@ -111,7 +111,7 @@ pub(super) const FUNCTIONS: &[(Function, Run)] = &[
     ),
 ];
 
-fn run_task(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn run_task(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let (name, place) = (call.text(0), call.place());
     let targets = targets::of(host, &place, call.get(1))?;
     let options = Options::of(host, &call, 2)?;
@@ -140,7 +140,11 @@ fn task(name: &str, params: Map<String, Json>, sensitive: Vec<String>) -> Action
 }
 
 /// Targets with the same parameters are one job.
-fn run_task_with(host: &PlanHost<'_>, evaluator: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn run_task_with(
+    host: &PlanHost<'_>,
+    evaluator: &mut Evaluator<'_>,
+    call: CallArguments<'_>,
+) -> Eval {
     let (name, place, block) = (call.text(0), call.place(), call.required_block());
     let targets = targets::of(host, &place, call.get(1))?;
     let options = Options::of(host, &call, 2)?;
@@ -201,7 +205,7 @@ fn mistaken(target: &Target, error: &EvalError) -> TaskResult {
     TaskResult::failed(target.clone(), "task", None, error)
 }
 
-fn run_command(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn run_command(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let (command, place) = (call.text(0), call.place());
     let targets = targets::of(host, &place, call.get(1))?;
     let options = Options::of(host, &call, 2)?;
@@ -231,7 +235,7 @@ fn exports(options: &Options) -> String {
     options.env_vars.iter().map(export).collect()
 }
 
-fn run_script(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn run_script(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let (script, place) = (call.text(0), call.place());
     let targets = targets::of(host, &place, call.get(1))?;
     let options = Options::of(host, &call, 2)?;

@@ -2,8 +2,8 @@
 //!
 //! The rule that must hold: what a plan says is said once, also when it is evaluated again.
 
-use evaluator::function::{Call, Form, Function, one};
-use evaluator::{Eval, Evaluator, Place};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
+use evaluator::{Eval, Evaluator, SourceLocation};
 use pcore::{Type, Value};
 use serde_json::{Map, json};
 
@@ -11,20 +11,20 @@ use super::Run;
 use crate::host::PlanHost;
 use crate::json;
 
-const MESSAGE: &[Form] = &[Form::host(&[one("Any", "message")]).returning("Undef")];
+const MESSAGE: &[Dispatch] = &[Dispatch::host(&[one("Any", "message")]).returning("Undef")];
 
-pub(super) const FUNCTIONS: &[(Function, Run)] = &[
-    (Function::new("out::message", MESSAGE), out),
-    (Function::new("out::verbose", MESSAGE), out),
-    (Function::new("log::trace", MESSAGE), logged),
-    (Function::new("log::debug", MESSAGE), logged),
-    (Function::new("log::info", MESSAGE), logged),
-    (Function::new("log::warn", MESSAGE), logged),
-    (Function::new("log::error", MESSAGE), logged),
-    (Function::new("log::fatal", MESSAGE), logged),
+pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
+    (FunctionSpec::new("out::message", MESSAGE), out),
+    (FunctionSpec::new("out::verbose", MESSAGE), out),
+    (FunctionSpec::new("log::trace", MESSAGE), logged),
+    (FunctionSpec::new("log::debug", MESSAGE), logged),
+    (FunctionSpec::new("log::info", MESSAGE), logged),
+    (FunctionSpec::new("log::warn", MESSAGE), logged),
+    (FunctionSpec::new("log::error", MESSAGE), logged),
+    (FunctionSpec::new("log::fatal", MESSAGE), logged),
 ];
 
-fn out(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn out(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let kind = match call.name {
         "out::verbose" => "out_verbose",
         _ => "out_message",
@@ -33,14 +33,19 @@ fn out(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
     Ok(Value::Undef)
 }
 
-fn logged(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn logged(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let level = call.name.trim_start_matches("log::");
     log(host, level, &text(call.get(0)), &call.place())?;
     Ok(Value::Undef)
 }
 
 /// A line of the plan's log.
-pub(crate) fn log(host: &PlanHost<'_>, level: &str, message: &str, place: &Place) -> Eval<()> {
+pub(crate) fn log(
+    host: &PlanHost<'_>,
+    level: &str,
+    message: &str,
+    place: &SourceLocation,
+) -> Eval<()> {
     let details = [("level".to_owned(), json!(level))].into_iter().collect();
     host.tell("log", place, message, details)
 }

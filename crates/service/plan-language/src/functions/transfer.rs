@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use evaluator::function::{Call, Form, Function, one, optional};
-use evaluator::{CodeFile, Eval, Evaluator, Host as _, Owner, Place, Unwind};
+use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
+use evaluator::{CodeOwner, Eval, Evaluator, Host as _, SourceFile, SourceLocation, Unwind};
 use jobs::{Content, Native, TreeItem};
 use pcore::Value;
 use serde_json::{Map, Value as Json, json};
@@ -33,19 +33,19 @@ const SECRET_FILE_MODE: u32 = 0o600;
 pub(super) const FILE_FOLDERS: &[&str] = &["files"];
 pub(super) const SCRIPT_FOLDERS: &[&str] = &["files", "scripts"];
 
-pub(super) const FUNCTIONS: &[(Function, Run)] = &[
+pub(super) const FUNCTIONS: &[(FunctionSpec, Run)] = &[
     (
-        Function::new(
+        FunctionSpec::new(
             "upload_file",
             &[
-                Form::host(&[
+                Dispatch::host(&[
                     one("String[1]", "source"),
                     one("String[1]", "destination"),
                     one(SPEC, "targets"),
                     optional(DATA, "options"),
                 ])
                 .returning("ResultSet"),
-                Form::host(&[
+                Dispatch::host(&[
                     one("String[1]", "source"),
                     one("String[1]", "destination"),
                     one(SPEC, "targets"),
@@ -58,9 +58,9 @@ pub(super) const FUNCTIONS: &[(Function, Run)] = &[
         upload_file,
     ),
     (
-        Function::new(
+        FunctionSpec::new(
             "write_file",
-            &[Form::host(&[
+            &[Dispatch::host(&[
                 one("Variant[String, Sensitive[String]]", "content"),
                 one("String[1]", "destination"),
                 one(SPEC, "targets"),
@@ -71,17 +71,17 @@ pub(super) const FUNCTIONS: &[(Function, Run)] = &[
         write_file,
     ),
     (
-        Function::new(
+        FunctionSpec::new(
             "download_file",
             &[
-                Form::host(&[
+                Dispatch::host(&[
                     one("String[1]", "source"),
                     one("String[1]", "destination"),
                     one(SPEC, "targets"),
                     optional(DATA, "options"),
                 ])
                 .returning("ResultSet"),
-                Form::host(&[
+                Dispatch::host(&[
                     one("String[1]", "source"),
                     one("String[1]", "destination"),
                     one(SPEC, "targets"),
@@ -119,7 +119,7 @@ impl Local {
 /// The file `module/path` of one of these folders of the module.
 pub(super) fn local(
     host: &PlanHost<'_>,
-    place: &Place,
+    place: &SourceLocation,
     name: &str,
     folders: &[&str],
 ) -> Eval<Local> {
@@ -128,11 +128,11 @@ pub(super) fn local(
 }
 
 /// As in Bolt, a mistake in the plan, which is not caught.
-pub(super) fn absent(name: &str, place: &Place) -> Box<Unwind> {
+pub(super) fn absent(name: &str, place: &SourceLocation) -> Box<Unwind> {
     failure::mistake(&format!("No such file or directory: {name}"), place).into()
 }
 
-fn sized(file: CodeFile, name: &str) -> Eval<Local> {
+fn sized(file: SourceFile, name: &str) -> Eval<Local> {
     if file.bytes.len() as u64 > UPLOAD_BYTES {
         let msg =
             format!("{name} has more than {UPLOAD_BYTES} bytes, which is too much to be sent");
@@ -145,10 +145,10 @@ fn sized(file: CodeFile, name: &str) -> Eval<Local> {
 }
 
 /// A file of a module, by `module/path`; also where the folder itself is named, `module/files/path`.
-pub(super) fn find(host: &PlanHost<'_>, name: &str, folders: &[&str]) -> Eval<Option<CodeFile>> {
+pub(super) fn find(host: &PlanHost<'_>, name: &str, folders: &[&str]) -> Eval<Option<SourceFile>> {
     let (module, paths) = places(name, folders)?;
     for path in paths {
-        match host.code().read(Owner::Module(module), &path) {
+        match host.code().read(CodeOwner::Module(module), &path) {
             Ok(Some(file)) => return Ok(Some(file)),
             Ok(None) => {}
             Err(error) => return Err(failure::invalid(error.to_string())),
@@ -164,7 +164,7 @@ enum Found {
 
 /// A file or a directory. The file comes first: so it stands in the journals of plans that began before there
 /// were directories.
-fn found(host: &PlanHost<'_>, place: &Place, name: &str) -> Eval<Found> {
+fn found(host: &PlanHost<'_>, place: &SourceLocation, name: &str) -> Eval<Found> {
     let plain = name.trim_end_matches('/');
     if let Some(file) = find(host, plain, FILE_FOLDERS)? {
         return Ok(Found::File(sized(file, name)?));
@@ -209,7 +209,7 @@ fn places<'n>(name: &'n str, folders: &[&str]) -> Eval<(&'n str, Vec<String>)> {
     Ok((module, direct.into_iter().chain(below).collect()))
 }
 
-fn upload_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn upload_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let (source, destination, place) = (call.text(0), call.text(1), call.place());
     let targets = targets::of(host, &place, call.get(2))?;
     let options = Options::of(host, &call, 3)?;
@@ -240,7 +240,7 @@ fn upload_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Ev
     upload.run(host, &place, targets, &options)
 }
 
-fn write_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn write_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let (destination, place) = (call.text(1), call.place());
     let targets = targets::of(host, &place, call.get(2))?;
     let options = Options::of(host, &call, 3)?;
@@ -285,7 +285,7 @@ impl Upload<'_> {
     fn run(
         self,
         host: &PlanHost<'_>,
-        place: &Place,
+        place: &SourceLocation,
         targets: Vec<Target>,
         options: &Options,
     ) -> Eval {
@@ -360,7 +360,7 @@ fn check_destination(destination: &str) -> Eval<()> {
     Err(failure::invalid(msg))
 }
 
-fn download_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: Call<'_>) -> Eval {
+fn download_file(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let (source, destination, place) = (call.text(0), call.text(1), call.place());
     check_destination(&destination)?;
     let targets = targets::of(host, &place, call.get(2))?;

@@ -3,7 +3,7 @@
 //! The rule that must hold: a function that reads with something unknown gives something unknown, one that
 //! changes the plan's state by it decides, and one that fails with it fails because of it.
 
-use evaluator::function::Call;
+use evaluator::function::CallArguments;
 use evaluator::{Eval, Evaluator, Unwind};
 use pcore::Value;
 
@@ -43,7 +43,7 @@ pub(crate) fn call(
     preview: &Preview,
     run: Run,
     evaluator: &mut Evaluator<'_>,
-    call: Call<'_>,
+    call: CallArguments<'_>,
 ) -> Eval {
     let given = Given::of(&call.arguments);
     if !given.steps.is_empty() {

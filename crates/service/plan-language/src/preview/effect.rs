@@ -2,7 +2,7 @@
 //!
 //! The rule that must hold: a secret is in no event, and an event is bounded, whatever the plan gives.
 
-use evaluator::{Eval, Place};
+use evaluator::{Eval, SourceLocation};
 use serde_json::{Value as Json, json};
 
 use super::task::{self, Checked};
@@ -38,7 +38,7 @@ impl Preview {
     pub(crate) fn action(
         &self,
         host: &PlanHost<'_>,
-        place: &Place,
+        place: &SourceLocation,
         action: &Action<'_>,
         targets: &[Target],
         options: &crate::functions::Options,
@@ -73,7 +73,7 @@ impl Preview {
     fn check(
         &self,
         host: &PlanHost<'_>,
-        place: &Place,
+        place: &SourceLocation,
         action: &Action<'_>,
         noop: bool,
     ) -> Eval<Checked> {
@@ -87,7 +87,7 @@ impl Preview {
     pub(crate) fn show(
         &self,
         host: &PlanHost<'_>,
-        place: &Place,
+        place: &SourceLocation,
         effect: &Effect<'_>,
         sent: bool,
     ) -> Eval<u32> {

@@ -12,7 +12,7 @@ mod task;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
-use evaluator::{Eval, Place, Unknowns};
+use evaluator::{Eval, SourceLocation, UnknownValues};
 use pcore::Value;
 use plans::{Told, Work};
 use serde_json::{Map, Value as Json, json};
@@ -121,7 +121,7 @@ impl PlanHost<'_> {
     fn tell_preview(
         &self,
         kind: &'static str,
-        place: &Place,
+        place: &SourceLocation,
         details: Map<String, Json>,
     ) -> Eval<()> {
         let message = details.get("message").and_then(Json::as_str);
@@ -136,7 +136,7 @@ impl PlanHost<'_> {
     }
 
     /// Where something stands: in a step of a YAML plan, which has no places of its own, that step.
-    fn placed(&self, place: &Place) -> Place {
+    fn placed(&self, place: &SourceLocation) -> SourceLocation {
         let step = self.step_place.borrow();
         match &*step {
             Some(step) if place.file.is_none() => step.clone(),
@@ -145,7 +145,7 @@ impl PlanHost<'_> {
     }
 }
 
-impl Unknowns for PlanHost<'_> {
+impl UnknownValues for PlanHost<'_> {
     fn made_of(&self, values: &[Value], text: Option<String>) -> Value {
         self.unknown(values, text)
     }
@@ -154,7 +154,7 @@ impl Unknowns for PlanHost<'_> {
         self.decide(&steps_in_all(values));
     }
 
-    fn goes_on(&self, values: &[Value], place: &Place, how: &str) -> Eval<()> {
+    fn goes_on(&self, values: &[Value], place: &SourceLocation, how: &str) -> Eval<()> {
         let steps = steps_in_all(values);
         self.decide(&steps);
         let decisions = &self.run.tally.decisions;
@@ -174,7 +174,7 @@ impl Unknowns for PlanHost<'_> {
 }
 
 /// `module/plans/init.pp:12`.
-pub(crate) fn site(place: &Place) -> String {
+pub(crate) fn site(place: &SourceLocation) -> String {
     let file = place.file.as_deref().unwrap_or_default();
     let below = file
         .rsplit_once("/modules/")
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_site_is_named_from_its_module_on() {
-        let place = |file: &str, line| Place {
+        let place = |file: &str, line| SourceLocation {
             file: Some(file.into()),
             line,
             column: 3,

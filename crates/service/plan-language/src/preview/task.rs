@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use environments::{ParamProblem, TaskMetadata, validate_params};
-use evaluator::{Eval, Place};
+use evaluator::{Eval, SourceLocation};
 use jobs::RunTaskError;
 use pxp::task::TaskName;
 use serde_json::{Map, Value as Json, json};
@@ -37,7 +37,7 @@ impl Checked {
 /// even the parameters are.
 pub(super) fn check(
     host: &PlanHost<'_>,
-    place: &Place,
+    place: &SourceLocation,
     action: &Action<'_>,
     noop: bool,
     unknown: Option<BTreeSet<String>>,

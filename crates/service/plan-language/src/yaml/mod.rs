@@ -7,7 +7,9 @@ mod run;
 mod text;
 
 use environments::{PlanProblem, YamlParameter, YamlPlan, YamlStep};
-use evaluator::{CodeFile, Eval, Evaluator, Host as _, Level, Owner, Place, Unwind};
+use evaluator::{
+    CodeOwner, Eval, Evaluator, Host as _, LogLevel, SourceFile, SourceLocation, Unwind,
+};
 use pcore::{Type, Value};
 use psych::Node;
 
@@ -39,7 +41,7 @@ pub(crate) fn find(
 ) -> Eval<Option<YamlProgram>> {
     let (module, rest) = name.split_once("::").unwrap_or((name, "init"));
     let path = format!("plans/{}.yaml", rest.replace("::", "/"));
-    let file = host.code().read(Owner::Module(module), &path);
+    let file = host.code().read(CodeOwner::Module(module), &path);
     match file {
         Ok(Some(file)) => read(host, evaluator, (name, &file)).map(Some),
         Ok(None) => Ok(None),
@@ -50,7 +52,7 @@ pub(crate) fn find(
 fn read(
     host: &PlanHost<'_>,
     evaluator: &mut Evaluator<'_>,
-    (name, file): (&str, &CodeFile),
+    (name, file): (&str, &SourceFile),
 ) -> Eval<YamlProgram> {
     let text = std::str::from_utf8(&file.bytes);
     let text = text.map_err(|error| {
@@ -59,7 +61,7 @@ fn read(
     })?;
     let plan = YamlPlan::read(text).map_err(|problems| refuse(file, &told(&problems)))?;
     for twice in &plan.warnings {
-        let place = Place {
+        let place = SourceLocation {
             file: Some(file.path.clone()),
             line: twice.line,
             column: twice.column,
@@ -68,7 +70,7 @@ fn read(
             key, first_line, ..
         } = twice;
         let what = format!("the key `{key}` stands in line {first_line} too; the last one counts");
-        host.log(Level::Warning, &what, &place);
+        host.log(LogLevel::Warning, &what, &place);
     }
     let parameters = plan.parameters.into_iter();
     let parameters = parameters.map(|it| parameter(evaluator, file, it));
@@ -83,7 +85,7 @@ fn read(
 
 fn parameter(
     evaluator: &mut Evaluator<'_>,
-    file: &CodeFile,
+    file: &SourceFile,
     parameter: YamlParameter,
 ) -> Eval<Parameter> {
     let ty = match parameter.kind.as_ref() {
@@ -115,7 +117,7 @@ fn told(problems: &[PlanProblem]) -> String {
 
 /// The file is no plan.
 #[cold]
-fn refuse(file: &CodeFile, what: &str) -> Box<Unwind> {
+fn refuse(file: &SourceFile, what: &str) -> Box<Unwind> {
     let msg = format!("the plan cannot be read: {what} (file: {})", file.path);
     let details = [("file", Value::Str(file.path.clone()))];
     failure::bolt("bolt/invalid-plan", &msg, details.into_iter().collect())

@@ -3,7 +3,9 @@
 //! Each step is the call of a plan function. The rule that must hold: an error has the line of its step.
 
 use environments::{YamlAction, YamlStep};
-use evaluator::{BUDGET_EXHAUSTED, Eval, EvalError, Evaluator, Place, Scope, Unwind};
+use evaluator::{
+    BUDGET_EXHAUSTED, Eval, EvalError, Evaluator, SourceLocation, Unwind, VariableScope,
+};
 use pcore::{Hash, Type, Value};
 use psych::Node;
 
@@ -31,7 +33,7 @@ pub(crate) fn run(
     plan: &YamlProgram,
     arguments: &Hash,
 ) -> Eval {
-    let scope = Scope::default();
+    let scope = VariableScope::default();
     bind(plan, arguments, &scope)?;
     for step in &plan.steps {
         let outer = host.step_place.replace(Some(place(plan, &step.node)));
@@ -50,7 +52,7 @@ pub(crate) fn run(
     }
 }
 
-fn bind(plan: &YamlProgram, arguments: &Hash, scope: &Scope) -> Eval<()> {
+fn bind(plan: &YamlProgram, arguments: &Hash, scope: &VariableScope) -> Eval<()> {
     let wrong = |what: String| EvalError::raw(format!("{}: {what}", plan.name));
     for name in arguments.keys() {
         if !plan
@@ -83,7 +85,12 @@ fn bind(plan: &YamlProgram, arguments: &Hash, scope: &Scope) -> Eval<()> {
     Ok(())
 }
 
-fn carry_out(step: &YamlStep, evaluator: &mut Evaluator<'_>, scope: &Scope, file: &str) -> Eval {
+fn carry_out(
+    step: &YamlStep,
+    evaluator: &mut Evaluator<'_>,
+    scope: &VariableScope,
+    file: &str,
+) -> Eval {
     let object = evaluated(evaluator, scope, file, &step.object)?;
     let function = match step.action {
         YamlAction::Eval => return Ok(object),
@@ -104,7 +111,7 @@ fn carry_out(step: &YamlStep, evaluator: &mut Evaluator<'_>, scope: &Scope, file
 fn arguments(
     step: &YamlStep,
     evaluator: &mut Evaluator<'_>,
-    scope: &Scope,
+    scope: &VariableScope,
     file: &str,
     object: Value,
 ) -> Eval<Vec<Value>> {
@@ -138,7 +145,12 @@ fn arguments(
 }
 
 /// The value of a node. As in Bolt, a mistake in its code is an error that can be caught.
-fn evaluated(evaluator: &mut Evaluator<'_>, scope: &Scope, file: &str, node: &Node) -> Eval {
+fn evaluated(
+    evaluator: &mut Evaluator<'_>,
+    scope: &VariableScope,
+    file: &str,
+    node: &Node,
+) -> Eval {
     evaluate(evaluator, scope, file, node).map_err(|unwind| match unwind.as_ref() {
         Unwind::Error(error) if error.payload.is_none() && error.code != BUDGET_EXHAUSTED => {
             let mut details = Hash::new();
@@ -175,8 +187,8 @@ fn placed(mut unwind: Box<Unwind>, plan: &YamlProgram, node: &Node) -> Box<Unwin
     unwind
 }
 
-fn place(plan: &YamlProgram, node: &Node) -> Place {
-    Place {
+fn place(plan: &YamlProgram, node: &Node) -> SourceLocation {
+    SourceLocation {
         file: Some(plan.file.as_str().into()),
         line: node.line,
         column: 0,

@@ -2,14 +2,14 @@
 //! [`evaluate`].
 
 use environments::code_of;
-use evaluator::{Eval, Evaluator, Scope};
+use evaluator::{Eval, Evaluator, VariableScope};
 use pcore::{Hash, Value};
 use psych::Node;
 
 /// The value of a node.
 pub(super) fn evaluate(
     evaluator: &mut Evaluator<'_>,
-    scope: &Scope,
+    scope: &VariableScope,
     file: &str,
     node: &Node,
 ) -> Eval {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use environments::{Blobs, EnvironmentDir};
 use evaluator::defaults::SHARED_BYTES_MAX;
-use evaluator::{Parsed, SharedBytes};
+use evaluator::{ParseCache, SharedBytes};
 use jobs::{Jobs, SystemClock};
 use pki::seal::SealKey;
 use plan_language::{NodesError, PlanOwner, PuppetPlans};
@@ -107,7 +107,7 @@ impl World {
             code: self.code.clone(),
             blobs: self.blobs.clone(),
             nodes: Arc::new(Known(Arc::clone(&self.names))),
-            parsed: Parsed::new(),
+            parsed: ParseCache::new(),
             shared_bytes: Arc::clone(&self.shared_bytes),
             data: Arc::default(),
             hiera_config: Some(self.directory.path().join("global/hiera.yaml")),

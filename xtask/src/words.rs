@@ -37,7 +37,6 @@ const PENDING: &[&str] = &[
     "docs",
     "doctor",
     "environments",
-    "evaluator",
     "external-directories",
     "eyaml",
     "fabric",

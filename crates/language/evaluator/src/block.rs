@@ -1,7 +1,7 @@
-//! Blocks as values of Rust: what a function gets that is called with one. Main type: [`Block`].
+//! Blocks (lambdas) as Rust values, passed to functions. Main type: [`Block`].
 //!
-//! The rule that must hold: a block keeps the frame that it was written in, so it may be called at any
-//! time after, on the thread that made it.
+//! Invariant: a block is a closure: it keeps the frame around it, so it may be called at any later time on
+//! the thread that made it.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -18,7 +18,7 @@ pub struct Block {
     pub(crate) code: u32,
     pub(crate) frame: Option<Rc<Frame>>,
     pub(crate) matches: Option<Rc<RegexMatch>>,
-    /// A frame of a call that is over: iterations use it again.
+    /// Frame of a finished call, reused by iterations.
     pub(crate) spare: RefCell<Option<Rc<Frame>>>,
 }
 
@@ -27,26 +27,26 @@ impl Block {
         self.unit.code(self.code)
     }
 
-    /// The least and the most arguments that it takes.
+    /// Minimum and maximum number of arguments; the maximum is `None` if unlimited.
     #[must_use]
     pub fn arity(&self) -> (usize, Option<usize>) {
         self.code().arity()
     }
 
-    /// Whether it can be called with so many arguments.
+    /// True if the block can be called with this number of arguments.
     #[must_use]
     pub fn takes(&self, arguments: usize) -> bool {
         let (least, most) = self.arity();
         arguments >= least && most.is_none_or(|most| arguments <= most)
     }
 
-    /// The names of its parameters.
+    /// Names of the parameters, in order.
     #[must_use]
     pub fn parameter_names(&self) -> Vec<Arc<str>> {
         self.code().parameter_names().cloned().collect()
     }
 
-    /// A free frame for its next call, set to nothing.
+    /// An empty frame for the next call.
     pub(crate) fn fresh_frame(&self) -> Rc<Frame> {
         if let Some(spare) = self.spare.take() {
             return spare;
@@ -54,7 +54,7 @@ impl Block {
         Frame::new(&self.unit, self.code, self.frame.as_ref())
     }
 
-    /// Keeps a frame for the next call, unless something still holds it. Its variables are free.
+    /// Clears a frame and keeps it for the next call, unless it is still referenced.
     pub(crate) fn give_back(&self, frame: Rc<Frame>) {
         if Rc::strong_count(&frame) == 1 {
             frame.clear();

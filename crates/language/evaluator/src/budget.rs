@@ -1,11 +1,10 @@
 //! Limits of an evaluation. Main types: [`EvaluationLimits`], [`SharedBytes`] and [`Budget`], which counts.
 //!
-//! Steps count up. Bytes are those that a program holds: they are charged before a value is made, and given back when
-//! it is known that nothing holds it any more ([`crate::live`]). Both are counted the same on every run, so a program
-//! that is evaluated again meets the same end. Two
-//! limits differ from run to run, and no program can catch their errors: the stack is measured, and the memory of
-//! all evaluations together depends on the others. The rule that must hold: nothing that a program can repeat or
-//! grow goes uncharged.
+//! Steps only increase. Bytes are those that a program currently holds: they are charged before a value is created,
+//! and refunded when the value is unreachable ([`crate::live`]). Both are deterministic, so a repeated evaluation
+//! ends at the same point. Two limits differ from run to run, and no program can catch their errors: the stack is
+//! measured, and the memory of all evaluations together depends on the others. Invariant: everything that a program
+//! can repeat or grow is charged.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -21,7 +20,7 @@ pub struct EvaluationLimits {
     pub bytes_max: u64,
     pub value_bytes_max: u64,
     pub calls_max: u32,
-    /// Stack below the place where the evaluation is entered.
+    /// Stack in bytes below the entry point of the evaluation.
     pub stack_bytes: usize,
     /// Memory of all evaluations together; `None` if this evaluation shares none.
     pub shared: Option<Arc<SharedBytes>>,
@@ -41,7 +40,7 @@ impl Default for EvaluationLimits {
 }
 
 impl EvaluationLimits {
-    /// For evaluations on a stack of this size: a quarter is kept for what the host does below.
+    /// Limits for a stack of this size; a quarter of it is reserved for host functions.
     #[must_use]
     pub fn for_stack(stack_bytes: usize) -> Self {
         Self {
@@ -51,29 +50,27 @@ impl EvaluationLimits {
     }
 }
 
-/// Bytes that evaluations may hold together, over all threads.
+/// Pool of bytes that all evaluations of all threads may hold together.
 ///
-/// Each evaluation has [`OWN_BYTES`](defaults::OWN_BYTES) without asking. What is above comes from
-/// here, until it is given back. The rule: an evaluation never has more of it than is left for the others. So
-/// one alone gets half, each that asks for much leaves something for the next, and it is always the
-/// one that asks for much that is refused.
+/// Each evaluation has [`OWN_BYTES`](defaults::OWN_BYTES) outside of the pool and takes further bytes from it until
+/// they are refunded. Invariant: an evaluation never has more of the pool than remains for the others. So a
+/// single evaluation gets at most half, each large one leaves bytes for the next, and only large ones are refused.
 #[derive(Debug)]
 pub struct SharedBytes {
     left: AtomicU64,
     max: u64,
 }
 
-/// Part of [`SharedBytes`] that one evaluation holds; it is returned with the evaluation's last
-/// branch.
+/// Part of [`SharedBytes`] that one evaluation holds; it is returned when its last branch ends.
 #[derive(Debug)]
 struct BudgetShare {
     of: Arc<SharedBytes>,
     taken: Cell<u64>,
-    /// Taken, and not used yet.
+    /// Bytes taken from the pool and not used yet.
     unused: Cell<u64>,
 }
 
-/// What is left of the limits. Branches of one plan share what they use.
+/// Remaining steps and bytes of an evaluation, shared by all branches of a plan.
 #[derive(Debug, Clone)]
 pub(crate) struct Budget {
     steps_left: Rc<Cell<u64>>,
@@ -82,7 +79,7 @@ pub(crate) struct Budget {
     limits: Rc<EvaluationLimits>,
 }
 
-/// Which limit was reached.
+/// The limit that was reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Exhausted {
     Steps,
@@ -110,7 +107,7 @@ impl Budget {
         &self.limits
     }
 
-    /// Whether it has taken so many steps that others should have their turn.
+    /// True after every [`STEPS_A_TURN`](defaults::STEPS_A_TURN) steps, when other evaluations should run.
     #[inline]
     pub(crate) fn is_turn_over(&self) -> bool {
         self.steps_left.get().is_multiple_of(defaults::STEPS_A_TURN)
@@ -121,7 +118,7 @@ impl Budget {
         self.steps(1)
     }
 
-    /// Takes steps for work that is done in one go.
+    /// Charges several steps for work done in one call.
     #[inline]
     pub(crate) fn steps(&self, steps: u64) -> Result<(), Exhausted> {
         match self.steps_left.get().checked_sub(steps) {
@@ -133,7 +130,7 @@ impl Budget {
         }
     }
 
-    /// Takes what a new value needs, before it is made.
+    /// Charges the bytes of a new value, before it is created.
     pub(crate) fn bytes(&self, bytes: u64) -> Result<(), Exhausted> {
         if bytes > self.limits.value_bytes_max {
             return Err(Exhausted::ValueBytes);
@@ -152,7 +149,7 @@ impl Budget {
         Ok(())
     }
 
-    /// Takes back what nothing holds any more.
+    /// Refunds bytes of unreachable values.
     pub(crate) fn give_back(&self, bytes: u64) {
         let left = self.bytes_left.get().saturating_add(bytes);
         self.bytes_left.set(left.min(self.limits.bytes_max));
@@ -161,7 +158,7 @@ impl Budget {
         }
     }
 
-    /// Bytes that the evaluation holds.
+    /// Bytes that the evaluation currently holds.
     pub(crate) fn used(&self) -> u64 {
         self.limits.bytes_max - self.bytes_left.get()
     }
@@ -217,12 +214,12 @@ impl SharedBytes {
         }
     }
 
-    /// Bytes that evaluations have now, beside what each has of its own.
+    /// Bytes currently taken from the pool, without the own bytes of each evaluation.
     pub fn taken(&self) -> u64 {
         self.max - self.left.load(Ordering::Relaxed)
     }
 
-    /// Gives `bytes` to an evaluation that has `taken`.
+    /// Takes `bytes` for an evaluation that already has `taken`; false if too little remains.
     fn take(&self, bytes: u64, taken: u64) -> bool {
         let fair = |left: u64| {
             left.checked_sub(bytes)
@@ -234,7 +231,7 @@ impl SharedBytes {
     }
 }
 
-// === impl Share ===
+// === impl BudgetShare ===
 
 impl BudgetShare {
     fn new(of: Arc<SharedBytes>) -> Self {
@@ -245,7 +242,7 @@ impl BudgetShare {
         }
     }
 
-    /// Takes more where it has not enough, some at a time.
+    /// Uses bytes, taking more from the pool in chunks if needed.
     fn use_up(&self, bytes: u64) -> bool {
         if let Some(unused) = self.unused.get().checked_sub(bytes) {
             self.unused.set(unused);
@@ -260,7 +257,7 @@ impl BudgetShare {
         true
     }
 
-    /// What is not used goes back to the others, but for what the next value will take.
+    /// Returns unused bytes above [`OWN_BYTES`](defaults::OWN_BYTES) to the pool.
     fn give_back(&self, bytes: u64) {
         let unused = self.unused.get() + bytes;
         let excess = unused
@@ -286,7 +283,7 @@ pub(crate) struct Stack {
 }
 
 impl Stack {
-    /// Everything from here down, for so many bytes.
+    /// The stack from the current frame down, limited to this many bytes.
     #[inline(never)]
     pub(crate) fn from_here(bytes: usize) -> Self {
         Self {
@@ -305,7 +302,7 @@ impl Stack {
     }
 }
 
-/// Where the stack is now, roughly.
+/// Approximate address of the top of the stack.
 #[inline(always)]
 #[expect(
     clippy::inline_always,

@@ -1,9 +1,9 @@
-//! A program as it is evaluated: names resolved to slots, literals made values. Main types: [`Unit`],
+//! The evaluated form of a program: names resolved to slots, literals to values. Main types: [`Unit`],
 //! [`Node`].
 //!
-//! A unit is made of a parsed file by [`crate::lower`]; it is shared by all threads that evaluate it.
-//! The rule that must hold: nodes stand in one list and name each other by index, so a unit of any
-//! depth is dropped without recursion.
+//! [`crate::lower`] makes a unit from a parsed file; all threads that evaluate it share it. Invariant:
+//! nodes are in one list and refer to each other by index, so a unit of any depth is dropped without
+//! recursion.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::error::SourceLocation;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NodeId(pub(crate) u32);
 
-/// A file, or a text that came as a value.
+/// The lowered code of one file, or of a text that is evaluated.
 #[derive(Debug)]
 pub(crate) struct Unit {
     pub(crate) ast: Arc<Ast>,
@@ -24,16 +24,16 @@ pub(crate) struct Unit {
     /// Bodies of lambdas, functions, plans, and of templates.
     pub(crate) codes: Vec<CodeBody>,
     pub(crate) definitions: Vec<Definition>,
-    /// What the file says outside of definitions, as code; a template's has its parameters.
+    /// Index of the code outside of definitions. For a template it has the template's parameters.
     pub(crate) main: u32,
 }
 
-/// What a file defines by name.
+/// A named definition in a file.
 #[derive(Debug, Clone)]
 pub(crate) struct Definition {
     pub(crate) name: Arc<str>,
     pub(crate) what: DefinitionCode,
-    /// Which of the tree's definitions it is.
+    /// Index in the definitions of the AST.
     pub(crate) index: usize,
 }
 
@@ -48,11 +48,11 @@ pub(crate) enum DefinitionCode {
     Alias {
         body: NodeId,
     },
-    /// A class, a define, a node: what needs a catalog.
+    /// A class, a defined type or a node: definitions that need a catalog.
     Catalog,
 }
 
-/// An expression and the offset that its errors are told for.
+/// An expression and the source offset reported in its errors.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) kind: NodeKind,
@@ -62,12 +62,12 @@ pub(crate) struct Node {
 #[derive(Debug)]
 pub(crate) enum NodeKind {
     Const(Value),
-    /// Nothing was written: the value is undef.
+    /// An empty expression: the value is undef.
     Nop,
     Parenthesized(NodeId),
-    /// Pieces of a text, in order.
+    /// String interpolation: the parts of the string in order.
     Interpolated(Box<[NodeId]>),
-    /// A heredoc whose text is computed and has a syntax to be checked.
+    /// A heredoc with interpolation and a syntax to check.
     Heredoc {
         text: NodeId,
         syntax: Arc<str>,
@@ -75,7 +75,7 @@ pub(crate) enum NodeKind {
     List(Box<[NodeId]>),
     Hash(Box<[(NodeId, NodeId)]>),
     Variable(Box<VariableNode>),
-    /// `$0`, `$1`.
+    /// A regular expression group: `$0`, `$1`.
     Group(u64),
     Assign {
         target: Box<AssignmentTarget>,
@@ -132,35 +132,35 @@ pub(crate) enum NodeKind {
     /// `Type(..)` and `Type[..](..)`: `new`.
     Construct(Box<ConstructNode>),
     Method(Box<MethodNode>),
-    /// The name of a type, in capitals.
+    /// A capitalized type name.
     TypeName(Arc<str>),
-    /// The body of a template; its value is the text.
+    /// The body of a template; its value is the rendered text.
     Epp(NodeId),
     RenderText(Value),
     Render(NodeId),
     Apply(Box<ApplyNode>),
-    /// What only a catalog can carry out.
+    /// An expression that needs a catalog.
     Catalog {
         what: &'static str,
         expression: ExprId,
     },
-    /// A word that the language keeps for itself.
+    /// A reserved word.
     Reserved(Arc<str>),
-    /// An expression that stands where it cannot: the issue and its text.
+    /// An expression that is not allowed here: the issue code and the message.
     Illegal(Box<(&'static str, String)>),
 }
 
-/// A variable that is read.
+/// Read of a variable.
 #[derive(Debug)]
 pub(crate) struct VariableNode {
     pub(crate) name: Arc<str>,
-    /// Where it may be, the nearest first. A slot that is not set yet is passed over.
+    /// Candidate slots, the innermost first. A slot that is not set yet is skipped.
     pub(crate) slots: Box<[VariableSlot]>,
-    /// In a parameter's default: the parameter, and whether the one that is read comes before it.
+    /// Set if the read is in the default of a parameter and reads another parameter of that list.
     pub(crate) default_of: Option<ParameterDefault>,
 }
 
-/// A place in a frame: how many frames up, and which of its variables.
+/// Position of a variable: number of frames outwards, and index in that frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct VariableSlot {
     pub(crate) up: u16,
@@ -175,7 +175,7 @@ pub(crate) struct ParameterDefault {
     pub(crate) is_earlier: bool,
 }
 
-/// What a value is assigned to.
+/// Left side of an assignment.
 #[derive(Debug)]
 pub(crate) enum AssignmentTarget {
     Variable {
@@ -192,12 +192,12 @@ pub(crate) enum AssignmentTarget {
     },
 }
 
-/// Where a variable that is assigned lives.
+/// Storage of an assigned variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AssignmentSlot {
     Slot(u16),
     Global,
-    /// In a default of a parameter: nothing may be assigned there.
+    /// In the default of a parameter, where assignments are not allowed.
     Nowhere,
 }
 
@@ -209,7 +209,7 @@ pub(crate) struct CaseNode {
     pub(crate) otherwise: Option<NodeId>,
 }
 
-/// Values, splats among them, and what is chosen by them.
+/// One option of a case or selector: the values to match, which may include splats, and the result.
 #[derive(Debug)]
 pub(crate) struct CaseOption {
     pub(crate) values: Box<[NodeId]>,
@@ -221,7 +221,7 @@ pub(crate) struct CallNode {
     pub(crate) name: Arc<str>,
     pub(crate) arguments: Box<[NodeId]>,
     pub(crate) block: Option<u32>,
-    /// The core function of that name, if there is one: nothing can stand in front of it.
+    /// The core function of that name, if there is one. It cannot be overridden.
     pub(crate) native: Option<&'static crate::function::NativeFunction>,
 }
 
@@ -238,26 +238,26 @@ pub(crate) struct MethodNode {
     pub(crate) call: CallNode,
 }
 
-/// An `apply` block of a plan: its arguments, and the manifest for the compiler.
+/// An `apply` block of a plan: its arguments, and the block to compile to a catalog.
 #[derive(Debug)]
 pub(crate) struct ApplyNode {
     pub(crate) arguments: Box<[NodeId]>,
     pub(crate) expression: ExprId,
 }
 
-/// Parameters and a body.
+/// Parameters and body of a function, plan, lambda or template.
 #[derive(Debug)]
 pub(crate) struct CodeBody {
-    /// `lambda` for one, else the name of the function or plan.
+    /// Name of the function or plan, or `lambda`.
     pub(crate) name: Arc<str>,
     pub(crate) parameters: Vec<CodeParameter>,
     pub(crate) body: NodeId,
     pub(crate) returns: Option<NodeId>,
-    /// The names of its variables, parameters first: what slots are for.
+    /// Names of its variables in the order of their slots, parameters first.
     pub(crate) variables: Vec<Arc<str>>,
-    /// Nothing but untyped parameters that must be given: the common block.
+    /// True if all parameters are untyped and required, as in most blocks.
     pub(crate) is_plain: bool,
-    /// For templates: whether it says which parameters it takes.
+    /// For templates: true if it declares its parameters.
     pub(crate) declares_parameters: bool,
 }
 
@@ -271,10 +271,10 @@ pub(crate) struct CodeParameter {
     pub(crate) at: u32,
 }
 
-/// What code takes and gives.
+/// Types of the parameters and of the result.
 #[derive(Debug, Clone)]
 pub(crate) struct Signature {
-    /// The type of each parameter; of a rest parameter, of its elements.
+    /// Type of each parameter; for a rest parameter, the type of its elements.
     pub(crate) types: Vec<Type>,
     pub(crate) callable: Type,
     pub(crate) returns: Option<Type>,
@@ -283,7 +283,7 @@ pub(crate) struct Signature {
 }
 
 impl Unit {
-    /// A unit without anything, for calls that come from no text.
+    /// An empty unit, for calls that do not come from a text.
     pub(crate) fn nowhere() -> Arc<Self> {
         let source = Arc::new(syntax::Source::new(None, ""));
         let parsed = syntax::parse(&source, syntax::Options::default());
@@ -320,7 +320,7 @@ impl CodeBody {
         self.parameters.iter().map(|parameter| &parameter.name)
     }
 
-    /// How many arguments it must and may have, without looking at types.
+    /// Minimum and maximum number of arguments; the maximum is `None` with a rest parameter.
     pub(crate) fn arity(&self) -> (usize, Option<usize>) {
         let least = self
             .parameters

@@ -4,7 +4,7 @@
 /// or less of computing.
 pub const STEPS_MAX: u64 = 1_000_000_000;
 
-/// Expressions after which the host is asked whether others want to compute: some milliseconds.
+/// Expressions after which the host may let other evaluations run: some milliseconds.
 pub const STEPS_A_TURN: u64 = 1 << 16;
 
 /// Bytes of all strings, lists and hashes that a program holds at a time: a server with a thousand plans cannot give
@@ -22,7 +22,7 @@ pub const SHARED_CHUNK_BYTES: u64 = 256 << 10;
 /// gets half of it, which is [`BYTES_MAX`].
 pub const SHARED_BYTES_MAX: u64 = 2 << 30;
 
-/// What an element of a list takes: a value, and its share of what holds it.
+/// Bytes charged for an element of a list: the value and its part of the container.
 pub const ELEMENT_BYTES: u64 = 24;
 
 /// Bytes that a loop or the statements of a body may make before what they hold is looked at: to look takes

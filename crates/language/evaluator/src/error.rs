@@ -1,7 +1,7 @@
-//! What ends an evaluation before it has a value. Main types: [`Unwind`], [`EvalError`].
+//! Errors and jumps that end an evaluation early. Main types: [`Unwind`], [`EvalError`].
 //!
-//! The rule that must hold: an error gets its place once, at the innermost expression that knows one,
-//! and the text in front of that place is the one that Puppet writes.
+//! Invariant: an error gets its source location once, from the innermost expression that has one, and
+//! the text before that location is the one that Puppet writes.
 
 use std::any::Any;
 use std::fmt;
@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use pcore::Value;
 
-/// The result of everything that evaluates. The error is one word, so that values stay cheap to return.
+/// Result of an evaluation. The error is boxed to one machine word, so that values stay cheap to return.
 pub type Eval<T = Value> = Result<T, Box<Unwind>>;
 
-/// Why an evaluation left the expression it was in.
+/// Reason for leaving an expression without a value.
 #[derive(Debug)]
 pub enum Unwind {
-    /// A mistake in the program or in what it was given.
+    /// An error in the program or its input.
     Error(EvalError),
     /// `next(value)`: the innermost block or function has its value.
     Next(Jump),
@@ -23,12 +23,12 @@ pub enum Unwind {
     Return(Jump),
     /// `break()`: the enclosing iteration ends.
     Break(Jump),
-    /// The host wants the evaluation to end without an answer. Nothing in the language catches it; what
-    /// it carries is the host's business.
+    /// The host ends the evaluation without a result. Nothing in the language catches this; the payload
+    /// is opaque to the evaluator.
     Interrupted(Interrupt),
 }
 
-/// What a host sends through an evaluation that it interrupts.
+/// Payload that a host passes through an evaluation that it interrupts.
 pub struct Interrupt(pub Box<dyn Any + Send>);
 
 impl fmt::Debug for Interrupt {
@@ -37,14 +37,14 @@ impl fmt::Debug for Interrupt {
     }
 }
 
-/// A jump on its way to where it is caught, with the place where it was asked for.
+/// Value of a `next`, `return` or `break`, with the location of that call.
 #[derive(Debug, Clone)]
 pub struct Jump {
     pub value: Value,
     pub place: SourceLocation,
 }
 
-/// Where something stands in a source text. Lines and columns count from 1; 0 is unknown.
+/// File, line and column in a source text. Lines and columns count from 1; 0 is unknown.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SourceLocation {
     pub file: Option<Arc<str>>,
@@ -53,7 +53,7 @@ pub struct SourceLocation {
 }
 
 impl fmt::Display for SourceLocation {
-    /// Puppet's form, `(file: a.pp, line: 1, column: 2)`, without what is unknown.
+    /// Puppet's format, `(file: a.pp, line: 1, column: 2)`, without the unknown parts.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
         if let Some(file) = &self.file {
@@ -73,29 +73,29 @@ impl fmt::Display for SourceLocation {
     }
 }
 
-/// A mistake, in Puppet's words.
+/// An error of the program, with Puppet's text.
 #[derive(Debug, Clone)]
 pub struct EvalError {
     /// Puppet's issue code, such as `UNKNOWN_VARIABLE`.
     pub code: &'static str,
-    /// The text, without the place.
+    /// The text, without the location.
     pub message: String,
-    /// Where it was met; `None` as long as no expression has taken it for its own.
+    /// Location of the error; `None` until an enclosing expression sets it.
     pub place: Option<SourceLocation>,
-    /// What may help: similar names, what to write instead.
+    /// Suggestions: similar names, a different way to write it.
     pub hints: Vec<String>,
-    /// What a host attached: the `Error` value of a failed plan function, for instance.
+    /// Value attached by the host, for example the `Error` of a failed plan function.
     pub payload: Option<Value>,
 }
 
-/// The code of errors that come out of functions and conversions.
+/// Code of errors raised by functions and conversions.
 pub const RUNTIME_ERROR: &str = "RUNTIME_ERROR";
-/// The code of errors that say that a limit was reached.
+/// Code of errors for a limit that was reached.
 pub const BUDGET_EXHAUSTED: &str = "BUDGET_EXHAUSTED";
 
 impl EvalError {
-    /// An error that does not know its place yet. The expression that meets it puts
-    /// `Error while evaluating a Function Call, ` or the like in front of it.
+    /// An error without a location. The enclosing expression adds its location and a prefix such as
+    /// `Error while evaluating a Function Call, `.
     pub fn raw(message: impl Into<String>) -> Self {
         Self {
             code: RUNTIME_ERROR,
@@ -106,7 +106,7 @@ impl EvalError {
         }
     }
 
-    /// An error with its own code that is found at a place.
+    /// An error with its own code and location.
     pub fn at(code: &'static str, message: impl fmt::Display, place: SourceLocation) -> Self {
         Self {
             code,
@@ -117,7 +117,7 @@ impl EvalError {
         }
     }
 
-    /// An error that already has the text it is shown with.
+    /// An error whose message is already complete: no prefix is added.
     pub fn preformatted(
         code: &'static str,
         message: impl Into<String>,
@@ -164,15 +164,15 @@ impl From<EvalError> for Box<Unwind> {
     }
 }
 
-/// A raw error as the result of a function.
+/// Returns an error without a location as the result of a function.
 #[cold]
 pub fn raise<T>(message: impl Into<String>) -> Eval<T> {
     Err(EvalError::raw(message).into())
 }
 
 impl Unwind {
-    /// The error that whoever started the evaluation sees: jumps that nothing caught are mistakes.
-    /// `Err` gives an interruption back.
+    /// Converts to the error that the caller of the evaluation sees: an uncaught jump is an error.
+    /// Returns an interruption as `Err`.
     pub fn into_error(self) -> Result<EvalError, Interrupt> {
         match self {
             Self::Error(error) => Ok(error),
@@ -184,7 +184,7 @@ impl Unwind {
     }
 }
 
-/// Puppet knows only the line of such a call.
+/// Error for an uncaught jump. Puppet reports only the line of such a call, not the column.
 fn illegal_jump(name: &str, place: SourceLocation) -> EvalError {
     EvalError::preformatted(
         "ILLEGAL_JUMP",

@@ -1,8 +1,8 @@
-//! Where variables live. Main types: [`Frame`] for the variables of one call, [`Globals`] for those that
-//! all code sees.
+//! Storage of variables. Main types: [`Frame`] for the variables of one call, [`Globals`] for those of
+//! the top scope.
 //!
-//! The rule that must hold: a variable is set once in its frame, and a frame is only read by the code
-//! that it was made for and by the blocks inside that code.
+//! Invariant: a variable is set once in its frame, and a frame is read only by the code that it was made
+//! for and by the blocks inside that code.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -18,16 +18,16 @@ use crate::code::Unit;
 pub(crate) struct Frame {
     layout: FrameLayout,
     slots: RefCell<Vec<Option<Value>>>,
-    /// The frame of the code that the block stands in.
+    /// For a block, the frame of the code around it.
     parent: Option<Rc<Frame>>,
 }
 
-/// Which variable is in which slot.
+/// Assignment of variable names to slots.
 #[derive(Debug)]
 enum FrameLayout {
-    /// As the code says.
+    /// Slots of the variables that the code declares.
     Code { unit: Arc<Unit>, code: u32 },
-    /// As they came: a frame that a host fills.
+    /// Slots in order of definition, for a frame filled by a host.
     Free(RefCell<Vec<Arc<str>>>),
 }
 
@@ -49,7 +49,7 @@ impl FrameLayout {
 }
 
 impl Frame {
-    /// A frame without code, for variables by name.
+    /// A frame without code, whose variables are defined by name.
     pub(crate) fn free() -> Rc<Self> {
         Self::free_inside(None)
     }
@@ -62,7 +62,7 @@ impl Frame {
         })
     }
 
-    /// Sets a variable of a free frame. False if it is set already, or the frame is a code's.
+    /// Sets a variable of a free frame. False if it is already set, or if the frame belongs to code.
     pub(crate) fn define(&self, name: &str, value: Value) -> bool {
         let FrameLayout::Free(names) = &self.layout else {
             return false;
@@ -87,7 +87,7 @@ impl Frame {
         })
     }
 
-    /// Makes it as good as new, for another call of the same code.
+    /// Clears all variables, to reuse the frame for another call of the same code.
     pub(crate) fn clear(&self) {
         self.slots.borrow_mut().fill(None);
     }
@@ -113,12 +113,12 @@ impl Frame {
         }
     }
 
-    /// The values of its variables.
+    /// Values of the variables that are set.
     pub(crate) fn values(&self) -> Vec<Value> {
         self.slots.borrow().iter().flatten().cloned().collect()
     }
 
-    /// The frame so many blocks further out.
+    /// The frame `up` blocks further out.
     pub(crate) fn up(self: &Rc<Self>, up: u16) -> Option<&Rc<Self>> {
         let mut frame = self;
         for _ in 0..up {
@@ -127,7 +127,7 @@ impl Frame {
         Some(frame)
     }
 
-    /// A variable by its name, here or further out.
+    /// Value of a variable by its name, in this frame or further out.
     pub(crate) fn lookup(&self, name: &str) -> Option<Value> {
         let mut frame = Some(self);
         while let Some(here) = frame {
@@ -141,7 +141,7 @@ impl Frame {
         None
     }
 
-    /// The names of what is set, here and further out.
+    /// Names of the variables that are set, in this frame and further out.
     pub(crate) fn names(&self) -> Vec<Arc<str>> {
         let mut names = Vec::new();
         let mut frame = Some(self);

@@ -1,6 +1,6 @@
-//! Heredocs that say what they hold, `@(END:json)`: the text is checked when it is known.
+//! Syntax check of heredocs with a declared syntax, such as `@(END:json)`.
 
-/// Why a text is not what its heredoc says. A syntax that nobody checks is fine.
+/// Checks the text of a heredoc; the error describes the mistake. A syntax without a checker is accepted.
 pub(crate) fn check(syntax: &str, text: &str) -> Result<(), String> {
     if syntax != "json" {
         return Ok(());

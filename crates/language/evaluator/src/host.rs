@@ -1,8 +1,8 @@
-//! What an evaluation needs from outside. Main types: [`Host`], [`CodeSource`].
+//! Interface between an evaluation and its surroundings. Main types: [`Host`], [`CodeSource`].
 //!
-//! The rule that must hold: the clock, randomness, disk, environment, logs and everything with an effect
-//! are reached through these traits and nothing else, so a host that answers alike gets the same
-//! evaluation again.
+//! Invariant: the clock, randomness, disk, environment, logs and everything with an effect are reached
+//! only through these traits, so an evaluation can be repeated exactly by a host that gives the same
+//! answers.
 
 use std::sync::Arc;
 
@@ -15,35 +15,36 @@ use crate::function::{CallArguments, NativeFunction};
 use crate::unknown::UnknownValues;
 use crate::{Evaluator, VariableScope};
 
-/// The world around an evaluation. Everything but the code has an answer that says that it is not there.
+/// Supplies code, data, time, logs and host functions to an evaluation. Every method except
+/// [`code`](Self::code) and [`log`](Self::log) has a default for hosts without that feature.
 ///
-/// Methods take `&self`, because they call back into the evaluator, which may come to them again.
+/// Methods take `&self`, because they may call the evaluator, which may call the host again.
 pub trait Host {
-    /// Where functions, types and templates come from.
+    /// Source of functions, types and templates.
     fn code(&self) -> &dyn CodeSource;
 
-    /// A function that the host has, with its forms. It stands in front of functions in modules, behind
-    /// the core functions.
+    /// A host function with its dispatches. Core functions take precedence over host functions, and
+    /// host functions over those of modules.
     fn function(&self, name: &str) -> Option<&'static NativeFunction> {
         let _ = name;
         None
     }
 
-    /// Whether its function of this name only stands in for one of a module: if the environment has that module, with
-    /// the function written in Puppet, the module's is called.
+    /// True if the host function of this name merely replaces one of a module. If the environment has that module,
+    /// and the function there is written in Puppet, the module's function is called instead.
     fn stands_in_for(&self, name: &str) -> bool {
         let _ = name;
         false
     }
 
-    /// A function of the host is about to be called that is no module's function in Puppet; the place is that of the
-    /// call.
+    /// Notifies the host before one of its own functions is called, unless a module's Puppet function is called
+    /// instead. `place` computes the source location of the call.
     fn calls(&self, name: &str, place: &dyn Fn() -> SourceLocation) -> Eval<()> {
         let _ = (name, place);
         Ok(())
     }
 
-    /// Carries out a form of a function of the host that is [`Run::Host`](crate::function::Run::Host).
+    /// Runs a dispatch of a host function whose body is [`Run::Host`](crate::function::Run::Host).
     fn run(
         &self,
         name: &'static str,
@@ -54,12 +55,13 @@ pub trait Host {
         Err(EvalError::raw(format!("the function '{name}' cannot be carried out here")).into())
     }
 
-    /// Names of the host's functions, for hints.
+    /// Names of the host functions, for "did you mean" hints.
     fn function_names(&self) -> Vec<&'static str> {
         Vec::new()
     }
 
-    /// A function that nobody else knows; `None` if the host does not know it either.
+    /// Calls a function that was found neither in core, host nor modules; `None` if the host does not
+    /// have it either.
     fn unknown_function(
         &self,
         evaluator: &mut Evaluator<'_>,
@@ -69,8 +71,8 @@ pub trait Host {
         None
     }
 
-    /// A method of an object that its own [`pcore::Object::call`] does not have: those with blocks or
-    /// effects.
+    /// Calls a method that the object's own [`pcore::Object::call`] does not have: methods with blocks or
+    /// effects. `None` if there is no such method.
     fn method(
         &self,
         evaluator: &mut Evaluator<'_>,
@@ -83,31 +85,31 @@ pub trait Host {
         None
     }
 
-    /// A new object of a type that the host has; `None`: the type makes its objects itself.
+    /// Creates an object of a host type; `None` if the type creates its objects itself.
     fn construct(&self, ty: &Type, arguments: &[Value]) -> Option<Eval> {
         let _ = (ty, arguments);
         None
     }
 
-    /// The program has computed for a while: others may have their turn, and whoever wants it to end says
-    /// so here.
+    /// Called regularly during long computations: the host may yield to other evaluations, or interrupt
+    /// this one by returning an error.
     fn breathe(&self) -> Eval<()> {
         Ok(())
     }
 
-    /// A variable that no scope has. `name` is without a leading `::`.
+    /// Value of a variable that no scope has; `None` if it is unknown. `name` has no leading `::`.
     fn variable(&self, name: &str) -> Option<Eval> {
         let _ = name;
         None
     }
 
-    /// A type that the host has: `Target`, `ResultSet`.
+    /// A host type such as `Target` or `ResultSet`; `None` if there is none of this name.
     fn named_type(&self, name: &str) -> Option<Type> {
         let _ = name;
         None
     }
 
-    /// `defined` of a class, a resource or a type by its name or reference.
+    /// Answer of `defined` for a class, a resource or a type, given by name or reference.
     fn is_defined(&self, what: &Value) -> bool {
         let _ = what;
         false
@@ -115,43 +117,43 @@ pub trait Host {
 
     fn log(&self, level: LogLevel, message: &str, place: &SourceLocation);
 
-    /// The program has taken this value out of a `Sensitive`. It goes on as an ordinary value, so a host
-    /// that writes anything down learns here which texts it must not write.
+    /// Called when the program unwraps a `Sensitive`. The value is an ordinary value from then on, so a
+    /// host that records anything must redact these texts.
     fn unwrapped(&self, value: &Value) {
         let _ = value;
     }
 
-    /// The time, for `Timestamp.new` without arguments and the like.
+    /// Current time, for `Timestamp.new` without arguments and similar functions.
     fn now(&self) -> Eval<Timestamp> {
         Err(EvalError::raw("the time is not known here").into())
     }
 
-    /// Bytes that nobody can foretell, for `shuffle` and salts. A host that evaluates again gives the
-    /// same ones again.
+    /// Unpredictable bytes, for `shuffle` and salts. A host that repeats an evaluation returns the same
+    /// bytes again.
     fn random(&self) -> Eval<[u8; 16]> {
         Err(EvalError::raw("random numbers are not available here").into())
     }
 
-    /// `lookup`, `hiera`, `hiera_array` and `hiera_hash`; the call's name says which. The arguments fit one
-    /// of its forms.
+    /// Runs `lookup`, `hiera`, `hiera_array` or `hiera_hash`, according to the name in `call`. The
+    /// arguments have already been accepted by one of its dispatches.
     fn lookup(&self, evaluator: &mut Evaluator<'_>, call: &mut CallArguments<'_>) -> Eval {
         let _ = (evaluator, call);
         Err(EvalError::raw("data cannot be looked up here").into())
     }
 
-    /// Whoever knows what becomes of values that are not known; `None`: all are.
+    /// Handler for unknown values; `None` if all values are known.
     fn unknowns(&self) -> Option<&dyn UnknownValues> {
         None
     }
 
-    /// `apply(..) { .. }` of a plan.
+    /// Runs an `apply(..) { .. }` block of a plan.
     fn apply(&self, evaluator: &mut Evaluator<'_>, apply: ApplyBlock<'_>) -> Eval {
         let _ = (evaluator, apply);
         Err(EvalError::raw("apply blocks cannot be carried out here: there is no compiler").into())
     }
 
-    /// An expression that only a catalog can carry out: a resource, a collector, a relation. `None` if
-    /// there is no catalog.
+    /// Evaluates an expression that needs a catalog: a resource, a collector, a relationship. `None` if
+    /// no catalog is being compiled.
     fn catalog(
         &self,
         evaluator: &mut Evaluator<'_>,
@@ -167,14 +169,14 @@ pub trait Host {
 pub struct ApplyBlock<'a> {
     pub arguments: Vec<Value>,
     pub ast: &'a Arc<Ast>,
-    /// The `apply` expression in it.
+    /// The `apply` expression in `ast`.
     pub expression: ExprId,
-    /// The variables around it.
+    /// Variables visible to the block.
     pub scope: VariableScope,
     pub place: SourceLocation,
 }
 
-/// An expression for a compiler of catalogs.
+/// An expression that only a catalog compiler can evaluate.
 #[derive(Debug)]
 pub struct CatalogExpression<'a> {
     pub ast: &'a Arc<Ast>,
@@ -196,20 +198,20 @@ pub enum LogLevel {
     Crit,
 }
 
-/// The modules and the environment that code is read from: a directory, a snapshot, a store.
+/// Read access to the modules and files of an environment: a directory, a snapshot, a store.
 pub trait CodeSource {
-    /// A module of the environment.
+    /// A module of the environment; `None` if the environment does not have it.
     fn module(&self, name: &str) -> Option<CodeModule>;
 
     /// The names of all modules.
     fn modules(&self) -> Vec<Arc<str>>;
 
-    /// A file of a module, or of the environment itself. `path` is relative, with slashes, and has no
-    /// `..` in it.
+    /// Reads a file of a module or of the environment itself; `None` if it does not exist. `path` is
+    /// relative, separated by slashes, without `..`.
     fn read(&self, owner: CodeOwner<'_>, path: &str) -> Result<Option<SourceFile>, CodeReadError>;
 }
 
-/// Whose file it is.
+/// Owner of a file: the environment itself or one of its modules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CodeOwner<'a> {
     Environment,
@@ -219,22 +221,22 @@ pub enum CodeOwner<'a> {
 #[derive(Debug, Clone)]
 pub struct CodeModule {
     pub name: Arc<str>,
-    /// Where it is, for `module_directory` and messages.
+    /// Directory of the module, for `module_directory` and messages.
     pub path: Arc<str>,
-    /// The modules that its metadata names, without their owners; `None`: it has no metadata and sees
-    /// all.
+    /// Modules that its metadata depends on, without their authors; `None` if it has no metadata and
+    /// therefore sees all modules.
     pub dependencies: Option<Vec<Arc<str>>>,
 }
 
-/// A file as it was read.
+/// Content of a code file, with its path.
 #[derive(Debug, Clone)]
 pub struct SourceFile {
-    /// The path that messages show.
+    /// Path shown in messages.
     pub path: Arc<str>,
     pub bytes: Arc<[u8]>,
 }
 
-/// A file is there and cannot be read.
+/// Error for a file that exists and cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("cannot read {path}: {cause}")]
 pub struct CodeReadError {

@@ -1,7 +1,6 @@
-//! What iteration functions go through. Main type: [`Iteration`].
+//! Sequences that iteration functions process. Main type: [`Iteration`].
 //!
-//! The rule that must hold: numbers are not made into a list before they are asked for, so a range may be
-//! as long as it likes.
+//! Invariant: numbers are generated one by one, so a range may have any length.
 
 use std::sync::Arc;
 
@@ -80,7 +79,7 @@ impl Iteration {
         }
     }
 
-    /// Whether its elements are pairs of a key and a value.
+    /// True if the elements are pairs of key and value.
     pub(crate) fn is_hash(&self) -> bool {
         matches!(self, Self::Entries { .. })
     }

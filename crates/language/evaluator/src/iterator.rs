@@ -1,4 +1,4 @@
-//! Iterators as values: what `reverse_each` and `step` give without a block. Main type: [`Iterator`].
+//! Iterators as values: results of `reverse_each` and `step` without a block. Main type: [`Iterator`].
 
 use std::any::Any;
 
@@ -6,11 +6,11 @@ use pcore::{Hash, Object, Type, Value};
 
 use crate::iteration::Iteration;
 
-/// Elements that are still to be gone through.
+/// A lazy sequence of elements.
 #[derive(Debug)]
 pub(crate) struct Iterator {
     iteration: Iteration,
-    /// Of the elements, in the order of what is iterated.
+    /// Type of the elements.
     element: Type,
 }
 

@@ -1,7 +1,6 @@
-//! How error texts name things: articles, plurals, and the labels of values.
+//! Labels in error texts: articles, plurals, and the names of values and expressions.
 //!
-//! The rule that must hold: these are the words of Puppet's own label provider, `y` being a vowel and
-//! all.
+//! Invariant: the labels are those of Puppet's own label provider, which treats `y` as a vowel.
 
 use pcore::Value;
 use syntax::ast::{AssignOp, BinaryOp, EdgeOp, Expr, UnaryOp};
@@ -29,7 +28,7 @@ pub(crate) fn article(text: &str) -> &'static str {
     }
 }
 
-/// What a value is called.
+/// Label of a value in error texts.
 pub(crate) fn of_value(value: &Value) -> String {
     match value {
         Value::Undef => "Undef Value".to_owned(),
@@ -52,7 +51,7 @@ pub(crate) fn of_value(value: &Value) -> String {
     }
 }
 
-/// What Ruby calls the class of a value: some of Puppet's texts show it.
+/// Name of the Ruby class of a value, which some of Puppet's texts show.
 #[must_use]
 pub fn ruby_class(value: &Value) -> String {
     match value {
@@ -79,7 +78,7 @@ pub fn ruby_class(value: &Value) -> String {
     .to_owned()
 }
 
-/// Ruby has a class for each scheme that it knows.
+/// Name of the Ruby class of a URI: Ruby has one for each scheme that it knows.
 fn uri_class(uri: &pcore::Uri) -> String {
     let class = match uri.attribute("scheme").as_ref().and_then(Value::as_str) {
         Some("http") => "HTTP",
@@ -96,7 +95,7 @@ fn uri_class(uri: &pcore::Uri) -> String {
     format!("URI::{class}")
 }
 
-/// What an expression is called.
+/// Label of an expression in error texts.
 pub(crate) fn of_expression(expr: &Expr) -> &'static str {
     match expr {
         Expr::Nop => "Nop Expression",

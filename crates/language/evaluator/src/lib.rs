@@ -1,13 +1,14 @@
-//! The Puppet language, carried out: programs and values in, values and errors in Puppet's words out.
+//! Evaluation of the Puppet language: takes programs and values, returns values, or errors with
+//! Puppet's texts.
 //!
 //! - [`Evaluator`] evaluates programs, calls functions and blocks, runs plans.
-//! - [`Host`] is the world around it: code, clock, logs, and the functions that have effects.
-//! - [`EvaluationLimits`] bound it: steps, bytes, calls, stack.
-//! - [`EvalError`] is what went wrong, [`Unwind`] everything that ends an evaluation early.
+//! - [`Host`] supplies everything else: code, clock, logs, and the functions that have effects.
+//! - [`EvaluationLimits`] limit steps, bytes, calls and stack.
+//! - [`EvalError`] is an error of the program, [`Unwind`] anything that ends an evaluation early.
 //!
-//! The way of a text: `syntax` makes a tree of it, `lower` gives its names slots ([`code`]), `evaluator`
-//! walks that. The rule that must hold: what a program does depends on its text and on what the host
-//! answers, and on nothing else.
+//! A text passes three stages: `syntax` parses it into an AST, `lower` resolves its names to slots
+//! ([`code`]), `evaluator` walks the result. Invariant: the behaviour of a program depends on its text
+//! and on the answers of the host only.
 
 mod block;
 mod budget;

@@ -1,14 +1,15 @@
-//! Memory that a program holds at the moment. Main types: [`MemoryRegion`], a call of a function or block, and [`MemorySweep`].
+//! Accounting of the memory that a program currently holds. Main types: [`MemoryRegion`], one call of a
+//! function or block, and [`MemorySweep`].
 //!
-//! Bytes are charged before a value is made ([`crate::budget`]). When a call ends, its variables are gone; so what was
-//! charged since it began, and is not held by its result, is given back. Iterations that drop what a block gave, and
-//! bodies between two statements, do the same. The rule that must hold: what is given back cannot be reached any
-//! more. So nothing is given back if the region ended with an error, if its result holds something that cannot be
-//! looked into, as long as a branch that was started in it keeps the variables, or while a template is written; and
-//! what the host was given counts as held until the evaluation ends. What a branch still holds when it has ended
-//! belongs to the region that waits for it ([`BranchBytes`]).
+//! Bytes are charged before a value is created ([`crate::budget`]). At the end of a call its variables are
+//! dropped, so the bytes charged since its start are refunded, except those held by its result. Iterations that
+//! drop the results of their block, and bodies between two statements, do the same. Invariant: refunded values are
+//! unreachable. Therefore nothing is refunded if the region ended with an error, if its result holds a value that
+//! cannot be inspected, while a branch started in it keeps the variables, or while a template is rendered; and
+//! values passed to the host count as held until the evaluation ends. Bytes that a branch still holds at its end
+//! belong to the region that waits for it ([`BranchBytes`]).
 //!
-//! What is looked at is never more than what was charged, and takes steps.
+//! Inspecting values takes steps, and never inspects more bytes than were charged.
 
 use std::cell::Cell;
 use std::rc::{Rc, Weak};
@@ -20,18 +21,18 @@ use crate::defaults::{ELEMENT_BYTES, UNSWEPT_BYTES_MAX, VISITS_A_STEP};
 use crate::error::Eval;
 use crate::frame::Frame;
 
-/// What was charged in a call, and in the calls inside it.
+/// Bytes charged in a call, including the calls inside it.
 #[derive(Debug, Default)]
 pub(crate) struct MemoryRegion {
-    /// Bytes charged, less what was given back.
+    /// Bytes charged, less those refunded.
     charged: Cell<u64>,
-    /// Bytes of the values that the host was given.
+    /// Bytes of the values passed to the host.
     pinned: Cell<u64>,
-    /// What keeps the variables after the call.
+    /// Time for which the variables are held after the call.
     kept: Cell<VariablesHeld>,
 }
 
-/// How long variables may be held by something else than the evaluation of their region.
+/// Time for which variables may be held after the evaluation of their region has ended.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum VariablesHeld {
     #[default]
@@ -40,26 +41,26 @@ enum VariablesHeld {
     Always,
 }
 
-/// A branch, which may hold the variables of the place where it was started. It lives as long as the branch, and
-/// those that were started in it, since they hold the same variables.
+/// Marks a running branch, which may hold the variables of the code that started it. The guard lives as long as
+/// the branch and the branches started in it, since they hold the same variables.
 #[derive(Debug)]
 pub(crate) struct BranchGuard {
     _outer: Option<Rc<BranchGuard>>,
 }
 
-/// What a branch has taken of the budget and not given back when it has ended.
+/// Bytes that a branch has charged and not refunded at its end.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct BranchBytes {
     charged: u64,
     pinned: u64,
 }
 
-/// A loop, or the statements of a body, in which most of what was charged is free again after each turn.
+/// A loop, or the statements of a body, where most of the charged bytes are free again after each turn.
 #[derive(Debug)]
 pub(crate) struct MemorySweep {
     charged_before: u64,
     pinned_before: u64,
-    /// Bytes that were held when it was looked last.
+    /// Bytes held at the last inspection.
     held: u64,
 }
 
@@ -78,13 +79,14 @@ impl MemoryRegion {
 }
 
 impl Evaluator<'_> {
-    /// Begins a region; what was in the one around it comes back, for [`leave_region`](Self::leave_region).
+    /// Starts a region and returns the enclosing one, for [`leave_region`](Self::leave_region).
     #[inline]
     pub(crate) fn enter_region(&self) -> MemoryRegion {
         self.region.take()
     }
 
-    /// Ends a region: all but what its result holds is free. The rest belongs to the region around it.
+    /// Ends a region: all bytes except those held by its result are refunded. The rest is charged to the enclosing
+    /// region.
     #[inline]
     pub(crate) fn leave_region(&self, around: MemoryRegion, result: Eval) -> Eval {
         let result = match result {
@@ -104,7 +106,7 @@ impl Evaluator<'_> {
         result
     }
 
-    /// Begins a loop.
+    /// Starts a loop.
     pub(crate) fn sweep(&self) -> MemorySweep {
         MemorySweep {
             charged_before: self.region.charged.get(),
@@ -113,7 +115,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Gives back what was charged since `charged_before` and is not held; says how much is.
+    /// Refunds the bytes charged since `charged_before` that are not held, and returns the number still held.
     fn settle(
         &self,
         charged_before: u64,
@@ -136,7 +138,7 @@ impl Evaluator<'_> {
         Ok(live)
     }
 
-    /// Values that the host may keep count as held from now on.
+    /// Counts values that the host may keep as held from now on.
     pub(crate) fn pin(&self, values: &[Value]) {
         let values: Vec<&Value> = values.iter().collect();
         match HeldBytes::of(&values, self.budget.used()) {
@@ -148,7 +150,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// For a branch that is started here: it may keep the variables of this region, and of those around it.
+    /// Makes the guard of a branch started here, which may keep the variables of this region and of the enclosing
+    /// ones.
     pub(crate) fn keeper(&self) -> Rc<BranchGuard> {
         let keeper = Rc::new(BranchGuard {
             _outer: self.keeper.clone(),
@@ -174,7 +177,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Whether a branch that was started on this stack goes on. Those that have ended are forgotten.
+    /// True if a branch started on this stack is still running. Ended branches are removed from the list.
     fn has_branches(&self) -> bool {
         let mut branches = self.branches.borrow_mut();
         while branches.last().is_some_and(|it| it.strong_count() == 0) {
@@ -183,7 +186,7 @@ impl Evaluator<'_> {
         !branches.is_empty()
     }
 
-    /// What the evaluation of a branch, which this one was, leaves behind.
+    /// Bytes that this evaluation still holds at its end, if it ran a branch.
     #[must_use]
     pub fn left_bytes(&self) -> BranchBytes {
         BranchBytes {
@@ -192,7 +195,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// What a branch left, of which this evaluation has the result now.
+    /// Charges this evaluation with the bytes of an ended branch whose result it now holds.
     pub fn take_over(&self, left: BranchBytes) {
         self.region.charge(left.charged);
         let pinned = self.region.pinned.get().saturating_add(left.pinned);
@@ -200,11 +203,11 @@ impl Evaluator<'_> {
     }
 }
 
-/// The branches that an evaluation started, as long as they go on.
+/// Running branches that an evaluation started.
 pub(crate) type Branches = std::cell::RefCell<Vec<Weak<BranchGuard>>>;
 
 impl MemorySweep {
-    /// After a turn of which nothing is held.
+    /// Ends a turn whose values are all dropped.
     #[inline]
     pub(crate) fn hold_nothing(&self, evaluator: &Evaluator<'_>) -> Eval<()> {
         let nothing = |_| Some(HeldBytes::default());
@@ -213,13 +216,13 @@ impl MemorySweep {
             .map(drop)
     }
 
-    /// After a turn of which one value is held.
+    /// Ends a turn of which one value is kept.
     #[inline]
     pub(crate) fn hold(&mut self, evaluator: &Evaluator<'_>, value: &Value) -> Eval<()> {
         self.hold_some(evaluator, |most| HeldBytes::of(&[value], most))
     }
 
-    /// After a statement: its variables are held, and the last match.
+    /// Ends a statement: the variables and the last match are kept.
     #[inline]
     pub(crate) fn hold_variables(&mut self, evaluator: &Evaluator<'_>, frame: &Frame) -> Eval<()> {
         self.hold_some(evaluator, |most| {
@@ -230,15 +233,15 @@ impl MemorySweep {
         })
     }
 
-    /// Looks when twice as much was charged as was held when it was looked last, so that looking at what is held
-    /// all the time does not take longer than making it did.
+    /// Inspects the held values once twice as many bytes were charged as were held at the last inspection, so that
+    /// inspecting values that stay does not take longer than creating them.
     fn hold_some(
         &mut self,
         evaluator: &Evaluator<'_>,
         held: impl FnOnce(u64) -> Option<HeldBytes>,
     ) -> Eval<()> {
         let charged = evaluator.region.charged.get() - self.charged_before;
-        // What a branch keeps is looked at when the branch has ended.
+        // values kept by a branch are inspected after the branch has ended
         if charged > 2 * self.held + UNSWEPT_BYTES_MAX && !evaluator.are_variables_kept() {
             self.held = evaluator.settle(self.charged_before, self.pinned_before, held)?;
         }
@@ -246,17 +249,17 @@ impl MemorySweep {
     }
 }
 
-/// What some values hold.
+/// Memory held by a set of values.
 #[derive(Debug, Default)]
 struct HeldBytes {
     bytes: u64,
-    /// Values that were looked at.
+    /// Number of inspected values.
     visits: usize,
 }
 
 impl HeldBytes {
-    /// No more than `most` bytes; `None` if something in them cannot be looked into. The walk has its own stack:
-    /// values may be deep. What is held twice is counted twice, so it ends at `most`.
+    /// Measures values up to `most` bytes; `None` if one of them cannot be inspected. The walk has its own stack,
+    /// because values may be deeply nested. A value held twice is counted twice, so the result is capped at `most`.
     fn of(values: &[&Value], most: u64) -> Option<Self> {
         let mut held = Self::default();
         let mut waiting: Vec<&Value> = values.to_vec();
@@ -282,7 +285,7 @@ impl HeldBytes {
     }
 }
 
-/// Bytes of a value without those that it holds.
+/// Bytes of a value without its elements.
 fn own_bytes(value: &Value) -> Option<u64> {
     Some(match value {
         Value::Undef

@@ -3,8 +3,8 @@
 //! `functions/x.pp` of the environment is the function `x`, `functions/b.pp` of module `a` is `a::b`,
 //! `types/b.pp` is `A::B`. Files of the environment are global: `environment::x` is only looked for in
 //! `functions/environment/x.pp`, as in Puppet. A module sees itself, the environment's files and the
-//! modules that its metadata names; without metadata it sees all. The rule that must hold: a name means the
-//! same for the whole evaluation, once it was asked for.
+//! modules that its metadata names; without metadata it sees all. Invariant: once a name is resolved, it has the
+//! same meaning for the rest of the evaluation.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -18,45 +18,45 @@ use crate::error::{Eval, EvalError, RUNTIME_ERROR, raise};
 use crate::host::{CodeOwner, CodeSource, SourceFile};
 use crate::parse::{self, ParseCache};
 
-/// What was loaded for one evaluation.
+/// Functions and types loaded for one evaluation.
 #[derive(Debug, Default)]
 pub(crate) struct Loader {
     parsed: Arc<ParseCache>,
     functions: RefCell<HashMap<Arc<str>, Option<LoadedFunction>>>,
     types: RefCell<HashMap<Arc<str>, Option<AliasState>>>,
-    /// Aliases that are being evaluated, inside each other.
+    /// Number of nested alias evaluations in progress.
     resolving: Cell<u32>,
     postponed: RefCell<Vec<PostponedAlias>>,
-    /// Which module a file belongs to, by its path.
+    /// Module that owns a file, by the path of the file; `None` for files of the environment.
     owners: RefCell<HashMap<Arc<str>, Option<Arc<str>>>>,
 }
 
-/// Code that a name stands for.
+/// A function written in Puppet, by its unit and code index.
 #[derive(Debug, Clone)]
 pub(crate) struct LoadedFunction {
     pub(crate) unit: Arc<Unit>,
     pub(crate) code: u32,
 }
 
-/// A file, and the module that it is of.
+/// A file and the module that owns it.
 type OwnedFile = (SourceFile, Option<Arc<str>>);
 
 #[derive(Debug, Clone)]
 enum AliasState {
-    /// Defined by a program, which of its definitions, and evaluated when the name is first used.
+    /// Defined by a program: the unit and the index of the definition. Evaluated at the first use.
     Defined(Arc<Unit>, usize),
-    /// Its file is being evaluated: the alias is known and stands for nothing yet.
+    /// The alias is being evaluated and has no type yet.
     Declared(Arc<pcore::Alias>),
     Ready(Type),
 }
 
-/// An alias that leads to one whose type is not known yet, with what it is to stand for.
+/// An alias whose body refers to another alias that has no type yet.
 #[derive(Debug)]
 struct PostponedAlias {
     key: Arc<str>,
     alias: Arc<pcore::Alias>,
     body: Type,
-    /// What its name stood for before it was evaluated.
+    /// State of the name before the evaluation of the alias.
     before: Option<AliasState>,
 }
 
@@ -72,7 +72,7 @@ impl Loader {
         &self.parsed
     }
 
-    /// Makes what a program defines known. Aliases are evaluated when they are first used, so they may name each
+    /// Registers the definitions of a program. Aliases are evaluated at their first use, so they may refer to each
     /// other in any order.
     pub(crate) fn define(&self, unit: &Arc<Unit>) -> Eval<()> {
         check_unique(unit)?;
@@ -99,7 +99,7 @@ impl Loader {
         Ok(())
     }
 
-    /// The function of a name, as the code of `caller` sees it.
+    /// Finds a function by its name, as seen from the code of `caller`.
     pub(crate) fn function(
         &self,
         evaluator: &mut Evaluator<'_>,
@@ -165,7 +165,7 @@ impl Loader {
         Ok(LoadedFunction { unit, code })
     }
 
-    /// The type alias of a name.
+    /// Finds a type alias by its name, as seen from the code of `caller`.
     pub(crate) fn alias(
         &self,
         evaluator: &mut Evaluator<'_>,
@@ -216,7 +216,7 @@ impl Loader {
         self.define_alias(evaluator, &unit, definition).map(Some)
     }
 
-    /// Evaluates an alias. While that goes on, the name stands for itself, so that it may be recursive.
+    /// Evaluates an alias. Meanwhile the name refers to the alias itself, so that it may be recursive.
     fn define_alias(
         &self,
         evaluator: &mut Evaluator<'_>,
@@ -250,7 +250,7 @@ impl Loader {
         }
     }
 
-    /// Says what an alias stands for. One inside another may have to wait until that one is known.
+    /// Sets the type of an alias. An alias inside another one may be postponed until the outer one has a type.
     fn resolve(&self, postponed: PostponedAlias) -> Eval<Type> {
         let is_outermost = self.resolving.get() == 0;
         match postponed.alias.resolve(&postponed.body) {
@@ -275,7 +275,7 @@ impl Loader {
         }
     }
 
-    /// In the order in which they had to wait: each may lead to those before it.
+    /// Resolves the postponed aliases in order, since each may refer to those before it.
     fn resolve_postponed(&self) -> Eval<()> {
         let mut waiting = VecDeque::from(self.postponed.take());
         while let Some(next) = waiting.pop_front() {
@@ -288,14 +288,14 @@ impl Loader {
         Ok(())
     }
 
-    /// What waits for an alias that cannot be evaluated is as if it had not been asked for.
+    /// Resets the aliases that depend on an alias that cannot be evaluated to their earlier state.
     fn forget_postponed(&self) {
         for postponed in self.postponed.take() {
             self.set_type(&postponed.key, postponed.before);
         }
     }
 
-    /// Sets what a type's name stands for; `None`: it was not asked for yet. What it was comes back.
+    /// Sets the state of a type name and returns the earlier state; `None` means not looked up yet.
     fn set_type(&self, key: &Arc<str>, state: Option<AliasState>) -> Option<AliasState> {
         let mut types = self.types.borrow_mut();
         match state {
@@ -305,7 +305,7 @@ impl Loader {
         .flatten()
     }
 
-    /// The file of a name: of the environment for plain names, of the module else.
+    /// Reads the file that defines a name: from the environment for unqualified names, else from the module.
     pub(crate) fn read(
         &self,
         code: &dyn CodeSource,
@@ -357,20 +357,20 @@ impl Loader {
         Ok(file.map(|file| (file, Some(module.into()))))
     }
 
-    /// Remembers whose file a unit came from, when it was read elsewhere.
+    /// Records the module that owns a file that was read by other means.
     pub(crate) fn own(&self, path: &Arc<str>, module: Option<&str>) {
         self.owners
             .borrow_mut()
             .insert(Arc::clone(path), module.map(Arc::from));
     }
 
-    /// The module that a unit is of.
+    /// The module that a unit belongs to; `None` for the environment and for texts without a file.
     pub(crate) fn module_of(&self, unit: &Unit) -> Option<Arc<str>> {
         let path = unit.ast.source().name()?;
         self.owners.borrow().get(path).cloned().flatten()
     }
 
-    /// Whether code of a unit may name what is in a module.
+    /// True if the code of a unit may refer to functions and types of a module.
     fn sees(&self, code: &dyn CodeSource, caller: &Unit, module: &str) -> bool {
         let Some(own) = self.module_of(caller) else {
             return true;
@@ -385,7 +385,7 @@ impl Loader {
     }
 }
 
-/// A program defines each name once.
+/// Checks that a program defines each name only once.
 fn check_unique(unit: &Unit) -> Eval<()> {
     let mut seen: HashMap<(&'static str, String), &Definition> = HashMap::new();
     for definition in &unit.definitions {
@@ -420,7 +420,7 @@ fn check_unique(unit: &Unit) -> Eval<()> {
     Ok(())
 }
 
-/// `a::b` as `a/b`; `None` for what is no name and could lead elsewhere.
+/// Converts `a::b` to `a/b`; `None` for an invalid name, which could lead outside of the directory.
 fn path_of(name: &str) -> Option<String> {
     let segments: Vec<&str> = name.split("::").collect();
     let is_word = |segment: &&str| {

@@ -1,4 +1,4 @@
-//! What `$0`, `$1` and so on are. Main type: [`RegexMatch`].
+//! Values of the match variables `$0`, `$1` and so on. Main type: [`RegexMatch`].
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! Why arguments and values do not fit, in Puppet's words: what pcore's describer is asked.
+//! Puppet's texts for arguments and values of the wrong type, from pcore's describer.
 //!
-//! The rule that must hold: it is only asked when something does not fit.
+//! Invariant: these functions are called only after a check has failed.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use pcore::{CallableType, Hash, Kind, StructElement, Type, Value};
 
 use crate::code::{CodeBody, Signature};
 
-/// A form of a function, for the text of a mismatch.
+/// A dispatch of a function, for the text of a mismatch.
 pub(crate) struct DescribedCallable<'a> {
     pub(crate) callable: &'a Type,
     pub(crate) names: Vec<Arc<str>>,
@@ -30,7 +30,7 @@ fn types_of(arguments: &[Value]) -> Vec<Type> {
     arguments.iter().map(Type::infer_detailed).collect()
 }
 
-/// Arguments that fit no form of a function; the block's type comes last.
+/// Text for arguments that no dispatch of a function accepts; the block's type comes last.
 #[cold]
 pub(crate) fn forms(
     name: &str,
@@ -47,7 +47,7 @@ pub(crate) fn forms(
     pcore::describe_call(name, &signatures, &types)
 }
 
-/// Arguments that do not fit code written in Puppet.
+/// Text for arguments that code written in Puppet does not accept.
 #[cold]
 pub(crate) fn signature(
     name: &str,
@@ -59,7 +59,7 @@ pub(crate) fn signature(
     pcore::describe_call(name, &[signature], &types_of(arguments))
 }
 
-/// A block for a function written in Puppet, which takes none.
+/// Text for a block passed to a function written in Puppet, which takes none.
 #[cold]
 pub(crate) fn unexpected_block(
     name: &str,
@@ -74,13 +74,13 @@ pub(crate) fn unexpected_block(
     pcore::describe_call(name, &[signature], &types)
 }
 
-/// A value that is not of a type.
+/// Text for a value of the wrong type.
 #[cold]
 pub(crate) fn value(subject: &str, ty: &Type, value: &Value) -> String {
     pcore::describe_mismatch(subject, ty, &Type::infer_detailed(value))
 }
 
-/// A value that a function gives and should not.
+/// Text for a returned value of the wrong type.
 #[cold]
 pub(crate) fn returned(subject: &str, ty: &Type, value: &Value) -> String {
     match pcore::assert_instance(subject, ty, value) {
@@ -89,7 +89,7 @@ pub(crate) fn returned(subject: &str, ty: &Type, value: &Value) -> String {
     }
 }
 
-/// Arguments by name that do not fit.
+/// Text for named arguments that are not accepted; `None` if they are.
 pub(crate) fn named(code: &CodeBody, signature: &Signature, given: &Hash) -> Option<String> {
     let parameters: Vec<StructElement> = code
         .parameters

@@ -1,6 +1,6 @@
-//! Texts that become units, and files that stay parsed. Main type: [`ParseCache`].
+//! Parsing of texts to units, with a cache of parsed files. Main type: [`ParseCache`].
 //!
-//! The rule that must hold: a file that is kept is only used for the very bytes it was made of.
+//! Invariant: a cached unit is used only for exactly the bytes from which it was parsed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ use crate::error::{Eval, EvalError, SourceLocation, raise};
 use crate::host::SourceFile;
 use crate::lower::{self, FileScope};
 
-/// Files that are kept parsed, for all evaluations of a process.
+/// Cache of parsed files, shared by all evaluations of a process.
 #[derive(Debug, Default)]
 pub struct ParseCache {
     units: Mutex<HashMap<(Arc<str>, SourceLanguage), CachedUnit>>,
@@ -27,7 +27,7 @@ struct CachedUnit {
     unit: Arc<Unit>,
 }
 
-/// What a text is written in.
+/// Language of a source text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum SourceLanguage {
     Manifest,
@@ -40,7 +40,7 @@ impl ParseCache {
         Arc::default()
     }
 
-    /// A manifest as a unit.
+    /// Parses a manifest to a unit.
     pub(crate) fn file(&self, file: &SourceFile, stack: Stack) -> Eval<Arc<Unit>> {
         self.unit(file, SourceLanguage::Manifest, stack)
     }
@@ -84,7 +84,7 @@ impl ParseCache {
     }
 }
 
-/// Where a file is no text, and what to do.
+/// Error text for a file that is not valid UTF-8: the position, and the next step.
 fn not_text(file: &SourceFile) -> String {
     let (source, fault) = Source::decode(None, &file.bytes);
     let place = source.position(fault.map_or(0, |fault| fault.span.start));
@@ -94,7 +94,7 @@ fn not_text(file: &SourceFile) -> String {
     )
 }
 
-/// A text as a unit. The first mistake in it is the error.
+/// Parses a text to a unit. The first syntax error is returned.
 pub(crate) fn text_unit(
     text: &str,
     file: Option<&str>,
@@ -136,7 +136,7 @@ pub(crate) fn text_unit(
     lower::unit(Arc::new(parsed.ast), scope, stack)
 }
 
-/// Whether a file has nothing but its one definition.
+/// True if a file contains nothing but its single definition.
 pub(crate) fn is_only_a_definition(unit: &Unit) -> bool {
     unit.ast
         .body()

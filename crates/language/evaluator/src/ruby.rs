@@ -1,7 +1,7 @@
-//! What Ruby says of values where Puppet lets it through: `to_s`, `inspect`, `==`, `flatten`.
+//! Ruby semantics of values that are visible in Puppet: `to_s`, `inspect`, `==`, `flatten`.
 //!
-//! The rule that must hold: [`interpolate`] is for texts of the language, [`to_s`] and [`inspect`] for
-//! what Puppet hands to Ruby's own printing: error texts and functions of the old kind.
+//! Invariant: [`interpolate`] is for strings of the language; [`to_s`] and [`inspect`] are for values that
+//! Puppet passes to Ruby's own printing: error texts and functions of the 3.x API.
 
 use std::fmt::{self, Write};
 
@@ -64,8 +64,8 @@ pub fn to_s(value: &Value) -> String {
     text.0
 }
 
-/// A text that takes no more once it is larger than a value may be: lists that are shared may be much
-/// larger written out than they are.
+/// Text buffer that stops growing beyond the maximum size of a value: lists that share their elements may
+/// print much larger than they are in memory.
 #[derive(Default)]
 struct BoundedText(String);
 
@@ -174,8 +174,8 @@ fn flatten_into(values: &[Value], flat: &mut Vec<Value>) {
 }
 
 impl Evaluator<'_> {
-    /// A value as functions of the old kind get it: patterns, versions, times and bytes are texts, and so
-    /// is undef where it is an argument itself. It is walked through, which takes its share of the budget.
+    /// Converts a value to an argument of a function of the 3.x API: patterns, versions, times and bytes become
+    /// strings, and undef at the top level becomes an empty string. The walk is charged to the budget.
     pub fn old_argument(&self, value: &Value) -> Eval {
         match value {
             Value::Undef => Ok(Value::from("")),

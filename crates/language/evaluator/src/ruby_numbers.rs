@@ -22,7 +22,7 @@ pub fn integer(text: &str) -> Option<i64> {
     i64::try_from(if negative { -number } else { number }).ok()
 }
 
-/// `Float(text)`.
+/// Ruby's `Float(text)`: parses all of the text; `None` if it is not a number.
 #[must_use]
 pub fn float(text: &str) -> Option<f64> {
     let text = text.trim_matches(|c: char| c.is_ascii_whitespace());
@@ -54,7 +54,7 @@ pub fn float(text: &str) -> Option<f64> {
     Some(if negative { -number } else { number })
 }
 
-/// What stands behind `0x`: digits, and an exponent of two, without which there is no fraction.
+/// Parses the part after `0x`: hexadecimal digits and an optional binary exponent. A fraction needs an exponent.
 fn hexadecimal(text: &str) -> Option<f64> {
     let lower = text.to_ascii_lowercase();
     let (mantissa, exponent) = match lower.split_once('p') {

@@ -5,7 +5,7 @@ use crate::defaults::SUGGESTION_CANDIDATES_MAX;
 /// Longer names are not compared.
 const LETTERS_MAX: usize = 64;
 
-/// The name that is most like one that is not known, if any is like it.
+/// The known name most similar to an unknown one, if any is similar enough.
 pub(crate) fn similar<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let letters = name.chars().count();
     let allowed = match letters {
@@ -23,7 +23,7 @@ pub(crate) fn similar<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> O
         .map(|(_, it)| it.to_owned())
 }
 
-/// How many letters must be changed, put in, left out or swapped with their neighbour.
+/// Edit distance: changed, inserted, deleted letters, and swaps of neighbours.
 fn distance(a: &str, b: &str) -> usize {
     let a: Vec<char> = a.chars().take(LETTERS_MAX).collect();
     let b: Vec<char> = b.chars().take(LETTERS_MAX).collect();

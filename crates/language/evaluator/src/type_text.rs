@@ -1,4 +1,4 @@
-//! Types that are written in texts: the forms of functions, `assert_type('Integer', ..)`.
+//! Parsing of type expressions in strings: the dispatches of functions, `assert_type('Integer', ..)`.
 
 use std::sync::Arc;
 
@@ -11,8 +11,7 @@ use crate::evaluator::EvalContext;
 use crate::lower::FileScope;
 use crate::parse::{self, SourceLanguage};
 
-/// The type that a text says. `local_types` are names that only this text knows, which may name
-/// themselves.
+/// Parses a type expression. `local_types` are aliases visible only in this text; they may be recursive.
 pub(crate) fn parse(
     evaluator: &mut Evaluator<'_>,
     text: &str,

@@ -1,8 +1,9 @@
-//! Values that are not known, in an evaluation that only looks ahead. Main trait: [`UnknownValues`].
+//! Unknown values, in an evaluation that only predicts what a plan will do. Main trait:
+//! [`UnknownValues`].
 //!
-//! Such a value is an [`Object`](pcore::Object) of the host's that says so. The rule that must hold: what is
-//! made of one is one, and where the program's way depends on one, the host is told before the program
-//! goes on.
+//! An unknown value is an [`Object`](pcore::Object) of the host that is marked as unknown. Invariants: a
+//! value computed from an unknown value is unknown, and the host is notified before the program takes a
+//! branch that depends on one.
 
 use pcore::Value;
 
@@ -10,13 +11,14 @@ use crate::error::{Eval, SourceLocation};
 
 /// A host whose values may be unknown.
 pub trait UnknownValues {
-    /// What an operator or a function makes of these, of which some are unknown. `text`: how it is shown, if
-    /// it is a text with something unknown in it.
+    /// Result of an operator or a function whose operands are partly unknown. `text` is the
+    /// representation to display, if the result is a string with unknown parts.
     fn made_of(&self, values: &[Value], text: Option<String>) -> Value;
 
-    /// What is evaluated from here on depends on these.
+    /// Records that everything evaluated from here on depends on these values.
     fn depends_on(&self, values: &[Value]);
 
-    /// The same, and one of several ways is taken: `how` says which, for people.
+    /// Same as [`depends_on`](Self::depends_on), when one of several branches is taken. `how` describes
+    /// the chosen branch to the user.
     fn goes_on(&self, values: &[Value], place: &SourceLocation, how: &str) -> Eval<()>;
 }

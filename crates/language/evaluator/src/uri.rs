@@ -2,7 +2,7 @@
 
 use pcore::{Uri, UriError};
 
-/// What a reference means inside a base.
+/// Resolves a reference relative to a base URI.
 pub(crate) fn merge(base_uri: &Uri, reference: &str) -> Result<Uri, UriError> {
     let parsed = Uri::parse(reference)?;
     let has_scheme = |uri: &Uri| uri.attribute("scheme").is_some_and(|it| !it.is_undef());

@@ -7,7 +7,7 @@
 //! - [`Type`] is any type of it; [`Kind`] says which.
 //! - [`Object`] is what native objects (a target, a result) and instances of `Object` types do.
 //!
-//! The rule that must hold: every answer (assignable, instance, text, error) is the answer that real
+//! Invariant: every answer (assignable, instance, text, error) is the answer that real
 //! Puppet gives, and where it is not, docs/language.md says so with the reason.
 
 mod access;

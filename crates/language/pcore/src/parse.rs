@@ -1,6 +1,6 @@
 //! Types from text, as metadata of tasks and plans writes them: [`Type::parse`].
 //!
-//! The rule that must hold: only literals are taken; a name that nobody knows becomes a reference, so
+//! Invariant: only literals are taken; a name that nobody knows becomes a reference, so
 //! that who uses the type can say so.
 
 use std::sync::Arc;

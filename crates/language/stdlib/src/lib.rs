@@ -5,7 +5,7 @@
 //! functions of Puppet's former interface get their arguments, `ruby` what Ruby's own library does to
 //! texts and numbers.
 //!
-//! The rule that must hold: whatever is not computed from the arguments (time, randomness, files, facts,
+//! Invariant: whatever is not computed from the arguments (time, randomness, files, facts,
 //! resources) comes from the host, so that a program that is evaluated again sees the same.
 
 mod aliases;

@@ -1,7 +1,7 @@
 //! Functions of Puppet's former interface (`newfunction`): they get any arguments, and say themselves
 //! what is wrong with them. Main type: [`Old`]; [`old_functions`] makes a table of them.
 //!
-//! The rule that must hold: arguments are converted as Puppet does it for them, so an `undef` among them
+//! Invariant: arguments are converted as Puppet does it for them, so an `undef` among them
 //! is an empty text, and a pattern or a time its text.
 
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 //! `known_ruby_functions.txt` has the hashes of the files of puppetlabs-stdlib 8.5 and 9.7 that do what the
 //! built-in function of that name does: a name, and the first 64 bits of the SHA-256 of each file without comments,
 //! indentation and blank lines. Functions of 8.5 that do something else, which docs/language.md lists, are left
-//! out. The rule that must hold: a file that was not compared is never taken for the same.
+//! out. Invariant: a file that was not compared is never taken for the same.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

@@ -180,7 +180,7 @@ impl Evaluator<'_> {
         Err(self.fail(blame.cx, blame.key_at(place), "BAD_SLICE_KEY_TYPE", text))
     }
 
-    /// Where a part of a text begins, and how long it is.
+    /// Resolves the keys of a string access to the start and length of the part, in characters.
     fn slice(
         &self,
         blame: &AccessLabel<'_>,
@@ -242,7 +242,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// Who is blamed for a wrong access.
+/// Source locations of an access, for its error messages.
 struct AccessLabel<'a> {
     cx: EvalContext<'a>,
     left: NodeId,
@@ -254,7 +254,7 @@ impl AccessLabel<'_> {
         self.cx.unit.node(self.left).at
     }
 
-    /// Keys may have come out of one list: then that is blamed.
+    /// Location of a key. Keys that come from one list share the location of that list.
     fn key_at(&self, place: usize) -> u32 {
         match self.keys.get(place).or(self.keys.last()) {
             Some(key) => self.cx.unit.node(*key).at,
@@ -311,8 +311,8 @@ fn span(size: usize, from: i64, len: i64) -> (usize, usize) {
     }
 }
 
-/// The type that an expression gives.
 impl Evaluator<'_> {
+    /// Evaluates an expression whose value must be a type.
     pub(crate) fn type_of_node(&mut self, cx: EvalContext<'_>, id: NodeId) -> Eval<pcore::Type> {
         match self.eval(cx, id)? {
             Value::Type(ty) => Ok(ty),

@@ -1,6 +1,6 @@
 //! `+ - * / % << >>`.
 //!
-//! The rule that must hold: integers never wrap and never become floats; a float never becomes infinite.
+//! Invariant: integers never wrap and never become floats; a float never becomes infinite.
 
 use pcore::Value;
 use syntax::ast::BinaryOp;
@@ -14,14 +14,14 @@ use crate::label;
 /// Bits that an integer may be shifted by before Puppet would run out of memory for the message.
 const SHIFT_MAX: i64 = 1 << 20;
 
-/// Why two numbers have no result.
+/// Reason why an operation on two numbers has no result.
 pub(super) enum ArithmeticError {
-    /// The operator is not there for the left value.
+    /// The left operand does not support the operator.
     Left,
-    /// It is there, but not with such a right value.
+    /// The left operand supports the operator, but not with this right operand.
     Both,
     DivisionByZero,
-    /// Outside of 64 bits: whether it is positive, and its digits in hexadecimal.
+    /// Result outside of 64 bits: true if positive, and its digits in hexadecimal.
     Overflow(bool, String),
     Text(String),
 }
@@ -110,7 +110,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// A result outside of 64 bits.
+    /// Error for a result outside of 64 bits.
     #[cold]
     pub(super) fn overflow(
         &self,
@@ -153,7 +153,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// What most programs calculate; `None` goes the long way.
+/// Fast path for common integer operations; `None` if the general path is needed.
 #[inline]
 fn quick(operator: BinaryOp, a: i64, b: i64) -> Option<i64> {
     match operator {
@@ -251,7 +251,7 @@ fn floats(operator: BinaryOp, a: f64, b: f64) -> Result<Value, ArithmeticError> 
     }))
 }
 
-/// Whether the result has the operands' elements, whatever they are.
+/// True if the result contains the elements of the operands unchanged.
 fn keeps_elements(left: &Value, operator: BinaryOp, right: &Value) -> bool {
     match (left, operator) {
         (Value::Array(_), BinaryOp::ShiftLeft) => true,

@@ -6,7 +6,7 @@ use super::{EvalContext, Evaluator};
 use crate::code::{AssignmentSlot, AssignmentTarget, Node, NodeId};
 use crate::error::{Eval, raise};
 
-/// What only the host sets.
+/// Variables that only the host may set.
 const RESERVED: [&str; 2] = ["trusted", "facts"];
 
 impl Evaluator<'_> {

@@ -1,9 +1,9 @@
 //! Calls: of functions by name, of methods, of types (`new`).
 //!
-//! A name is looked for among the core functions, the host's, those of the environment and the modules
-//! that the caller sees, and last the host is asked again. Where the host only stands in for a module, a function
-//! that the module has in Puppet comes first. The rule that must hold: whatever is
-//! called, its arguments are evaluated first and once.
+//! A name is looked up among the core functions, the host functions, then the functions of the environment and
+//! of the modules that the caller sees; last, the host is asked for unknown functions. If a host function only
+//! replaces one of a module, the module's own Puppet function has precedence. Invariant: arguments are evaluated
+//! exactly once, before the call.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use crate::function::{self, CallArguments, NativeFunction};
 use crate::loader::LoadedFunction;
 use crate::suggest;
 
-/// What came of a call on an object.
+/// Result of calling a method on an object.
 enum ObjectCall {
     Gave(Value),
-    /// It has nothing of that name; the arguments are for whoever has.
+    /// The object has no method of that name; the evaluated arguments are returned for a function call.
     HasNone(Vec<Value>),
 }
 
@@ -83,7 +83,8 @@ impl Evaluator<'_> {
         )
     }
 
-    /// A method or an attribute of an object. The arguments are evaluated once, whoever gets them.
+    /// Calls a method or reads an attribute of an object. The arguments are evaluated only once, even if a
+    /// function is called in the end.
     fn object_method(
         &mut self,
         cx: EvalContext<'_>,
@@ -133,7 +134,7 @@ impl Evaluator<'_> {
         })
     }
 
-    /// Calls what a name stands for at some place.
+    /// Calls the function that a name refers to in the code of `cx`.
     pub(crate) fn call_named(
         &mut self,
         cx: EvalContext<'_>,
@@ -174,7 +175,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// What a module of the environment has in the place of a function of the host.
+    /// The module's own Puppet function that has precedence over a host function; `None` if there is none.
     fn environments_own(
         &mut self,
         cx: EvalContext<'_>,
@@ -187,7 +188,7 @@ impl Evaluator<'_> {
         shared.loader.function(self, cx.unit, name)
     }
 
-    /// Whether anything but a core function has this name.
+    /// True if a function other than a core function has this name.
     pub(crate) fn knows_function(&mut self, cx: EvalContext<'_>, name: &str) -> Eval<bool> {
         if self.host.function(name).is_some() {
             return Ok(true);

@@ -59,7 +59,7 @@ impl Evaluator<'_> {
         result
     }
 
-    /// The value that is tested, and what is chosen by it.
+    /// Value of the test and the branch chosen by it.
     fn chosen(&mut self, cx: EvalContext<'_>, case: &CaseNode) -> Eval<(Value, Option<NodeId>)> {
         let value = self.eval(cx, case.test)?;
         if self.looks_ahead && value.has_unknown() {

@@ -1,7 +1,7 @@
 //! Code with parameters: blocks, functions written in Puppet, plans, templates.
 //!
-//! The rule that must hold: a body is only evaluated with arguments that its parameters accept, and gives
-//! only a value that its return type accepts.
+//! Invariant: a body is evaluated only with arguments that its parameters accept, and returns only a value
+//! that its return type accepts.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use crate::function::CallArguments;
 use crate::loader::LoadedFunction;
 use crate::mismatch;
 
-/// The code of an error on its way from a default to the call.
+/// Error code for a default that reads a parameter without a value; the call replaces it.
 pub(super) const PARAMETER_NOT_READY: &str = "PARAMETER_NOT_READY";
 
 impl Evaluator<'_> {
-    /// Calls a block with arguments whose number is known here: the way of all iterations.
+    /// Calls a block with a fixed number of arguments, as all iteration functions do.
     #[inline(never)]
     pub fn call_block<const N: usize>(&mut self, block: &Block, arguments: [Value; N]) -> Eval {
         let code = block.code();
@@ -42,7 +42,7 @@ impl Evaluator<'_> {
         self.block_gave(result)
     }
 
-    /// Calls a block.
+    /// Calls a block with any number of arguments.
     pub fn call_block_with(&mut self, block: &Block, arguments: Vec<Value>) -> Eval {
         self.enter_call()?;
         let frame = block.fresh_frame();
@@ -70,7 +70,7 @@ impl Evaluator<'_> {
         result
     }
 
-    /// Calls a function written in Puppet: it sees the top scope and its parameters.
+    /// Calls a function written in Puppet, which sees the top scope and its parameters.
     #[inline(never)]
     pub(crate) fn call_function_code(
         &mut self,
@@ -118,7 +118,7 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// Puts arguments and defaults into a frame.
+    /// Binds arguments and defaults to the slots of a frame.
     fn bind(
         &mut self,
         unit: &Arc<Unit>,
@@ -177,7 +177,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// The default of a parameter that was not given.
+    /// Evaluates the default of a parameter without an argument.
     pub(super) fn default_of(
         &mut self,
         unit: &Arc<Unit>,
@@ -207,7 +207,7 @@ impl Evaluator<'_> {
         })
     }
 
-    /// The types of some code, evaluated when it is first called.
+    /// Signature of a function, block or plan, evaluated at its first call.
     pub(crate) fn signature(&mut self, unit: &Arc<Unit>, index: u32) -> Eval<Rc<Signature>> {
         let key = (Arc::as_ptr(unit).addr(), index);
         if let Some(known) = self.shared.signatures.borrow().get(&key) {
@@ -300,7 +300,7 @@ fn misfit(code: &CodeBody, signature: &Signature, arguments: &[Value]) -> String
     mismatch::signature(&code.name, signature, &names, arguments)
 }
 
-/// How many arguments a parameter takes, and the type of each.
+/// Type of each argument of a parameter, with the minimum and maximum number of arguments.
 fn counted(parameter: &CodeParameter, ty: Type) -> (Type, i64, Option<i64>) {
     if parameter.is_rest {
         if let Some(TypeKind::Array { element, size }) = ty.unaliased().map(Type::kind) {
@@ -329,7 +329,7 @@ impl Signature {
     }
 }
 
-/// Ends the jumps that end with the code: `next`, and for functions `return`.
+/// Converts jumps that end at this code to its value: `next`, and for functions `return`.
 pub(crate) fn caught(result: Eval, is_function: bool) -> Eval {
     match result {
         Err(unwind) => match *unwind {

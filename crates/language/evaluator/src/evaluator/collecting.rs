@@ -106,7 +106,7 @@ fn without(elements: &[Value], gone: &[Value]) -> Vec<Value> {
         .collect()
 }
 
-/// What is merged into a hash.
+/// Converts the right operand of `+` to a hash, to be merged into the left one.
 fn merged(value: Value) -> Eval<Hash> {
     match value {
         Value::Hash(entries) => Ok(Hash::clone(&entries)),

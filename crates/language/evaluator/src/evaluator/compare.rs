@@ -1,6 +1,6 @@
 //! `== != < <= > >=`, `in`, and what case options and selectors match.
 //!
-//! The rule that must hold: strings compare without ASCII case, patterns do not.
+//! Invariant: strings compare without ASCII case, patterns with case.
 
 use std::cmp::Ordering;
 use std::rc::Rc;
@@ -133,7 +133,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Whether a value fits the option of a case or a selector.
+    /// True if a value matches the option of a case or a selector.
     pub(crate) fn matches_option(&mut self, value: &Value, option: &Value) -> Eval<bool> {
         match option {
             Value::Regexp(pattern) => match value {
@@ -181,7 +181,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Searches, and keeps what was found for `$0` and the like. A search that fails keeps the old.
+    /// Searches and stores the match for `$0`, `$1` and so on. A failed search keeps the earlier match.
     pub(crate) fn search(&mut self, pattern: &Regexp, text: &str) -> Eval<bool> {
         let regex = match pattern.regex() {
             Ok(regex) => regex,
@@ -212,7 +212,7 @@ impl Evaluator<'_> {
             .map_err(|exhausted| self.exhausted_raw(&exhausted))
     }
 
-    /// For work that goes into values without evaluating expressions.
+    /// Checks the stack, for functions that recurse into values without evaluating expressions.
     pub fn stack_check(&self) -> Eval<()> {
         self.stack
             .check()
@@ -220,8 +220,8 @@ impl Evaluator<'_> {
     }
 }
 
-/// `==` between two operands: a type is equal to all that take just what it takes, such as an alias. Inside
-/// of lists and in `case` only the same type is.
+/// `==` between two operands: types are equal if they accept the same values, such as an alias and its type.
+/// Inside of lists and in `case`, types are equal only if they are identical.
 fn operands_equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Type(left), Value::Type(right)) => same_type(left, right),
@@ -233,7 +233,7 @@ fn same_type(left: &pcore::Type, right: &pcore::Type) -> bool {
     left == right || (left.is_assignable(right) && right.is_assignable(left))
 }
 
-/// The language's `==`, without what it says of types.
+/// The language's `==`, without the special treatment of types.
 pub(crate) fn equals(left: &Value, right: &Value) -> bool {
     left.equals(right)
 }
@@ -259,7 +259,7 @@ fn types(operator: BinaryOp, left: &pcore::Type, right: &Value) -> bool {
     }
 }
 
-/// Which of two values is less; the text says why there is no answer.
+/// Compares two values; the error text says why they cannot be compared.
 pub(crate) fn compare(left: &Value, right: &Value) -> Result<Ordering, String> {
     let refuse = |text: &str| Err(text.to_owned());
     match left {

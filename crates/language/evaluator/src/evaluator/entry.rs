@@ -1,7 +1,6 @@
-//! Where a host comes in: programs, texts inside a scope, functions, plans.
+//! Entry points for a host: evaluation of programs, of texts in a scope, of functions and plans.
 //!
-//! The rule that must hold: an entry measures the stack from where it is called, if it is the first on
-//! this stack.
+//! Invariant: the stack is measured from the first entry point on this stack.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -26,8 +25,8 @@ use crate::matches::RegexMatch;
 use crate::mismatch;
 use crate::parse::{self, ParseCache, SourceLanguage};
 
-/// Variables by name, for texts that are evaluated inside something: the steps of a YAML plan, the code
-/// around an `apply` block.
+/// Local variables by name, for texts that are evaluated within other code: the steps of a YAML plan,
+/// the code around an `apply` block.
 #[derive(Debug, Clone)]
 pub struct VariableScope {
     frame: Option<Rc<Frame>>,
@@ -44,20 +43,20 @@ impl VariableScope {
         Self { frame }
     }
 
-    /// Sets a variable. False if it is set already.
+    /// Sets a variable. Returns false if it is already set.
     pub fn define(&self, name: &str, value: Value) -> bool {
         self.frame
             .as_ref()
             .is_some_and(|frame| frame.define(name, value))
     }
 
-    /// A variable of this scope or of one around it.
+    /// Value of a variable of this scope or of one around it.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Value> {
         self.frame.as_ref()?.lookup(name)
     }
 
-    /// All variables of this scope and of those around it, the top scope left out.
+    /// All variables of this scope and of those around it, except those of the top scope.
     #[must_use]
     pub fn variables(&self) -> Vec<(Arc<str>, Value)> {
         let Some(frame) = &self.frame else {
@@ -85,7 +84,7 @@ impl LoadedPlan {
         &self.unit.code(self.code).name
     }
 
-    /// The file's tree, with comments and all.
+    /// AST of the whole file, including comments.
     #[must_use]
     pub fn ast(&self) -> &Arc<Ast> {
         &self.unit.ast
@@ -96,7 +95,7 @@ impl LoadedPlan {
         &self.unit.ast.definitions()[self.index]
     }
 
-    /// The names of its parameters, and which have a default.
+    /// Name of each parameter, and true if it has a default.
     #[must_use]
     pub fn parameters(&self) -> Vec<(Arc<str>, bool)> {
         let code = self.unit.code(self.code);
@@ -107,8 +106,8 @@ impl LoadedPlan {
     }
 }
 
-/// What all branches of an evaluation have in common, to make an evaluator of on another stack. It
-/// holds no host: each stack has its own.
+/// State shared by all branches of an evaluation, from which an evaluator is made on another stack. It
+/// has no host, because each stack has its own.
 #[derive(Debug)]
 pub struct BranchSeed {
     shared: Rc<SharedState>,
@@ -119,7 +118,7 @@ pub struct BranchSeed {
 }
 
 impl BranchSeed {
-    /// An evaluator for the stack that this is called on.
+    /// Makes an evaluator for the current stack.
     #[must_use]
     pub fn evaluator(self, host: &dyn Host) -> Evaluator<'_> {
         Evaluator {
@@ -141,7 +140,7 @@ impl BranchSeed {
 }
 
 impl<'h> Evaluator<'h> {
-    /// An evaluator for a host. `parsed` may be shared with others, on any thread.
+    /// An evaluator for a host. Evaluators of all threads may share `parsed`.
     #[must_use]
     pub fn new(host: &'h dyn Host, limits: EvaluationLimits, parsed: Arc<ParseCache>) -> Self {
         let seed = BranchSeed {
@@ -160,7 +159,6 @@ impl<'h> Evaluator<'h> {
         seed.evaluator(host)
     }
 
-    /// The host.
     #[must_use]
     pub fn host(&self) -> &'h dyn Host {
         self.host
@@ -168,7 +166,7 @@ impl<'h> Evaluator<'h> {
 }
 
 impl Evaluator<'_> {
-    /// For a branch that runs on a stack of its own. It has the same variables, code and budget.
+    /// Makes the seed of a branch that runs on its own stack, with the same variables, code and budget.
     #[must_use]
     pub fn seed(&self) -> BranchSeed {
         BranchSeed {
@@ -190,7 +188,7 @@ impl Evaluator<'_> {
         self.shared.globals.get(name)
     }
 
-    /// Evaluates a program at the top scope. Its value is that of its last expression.
+    /// Evaluates a program in the top scope and returns the value of its last expression.
     pub fn evaluate(&mut self, text: &str, file: Option<&str>) -> Eval {
         let unit = parse::text_unit(
             text,
@@ -207,7 +205,7 @@ impl Evaluator<'_> {
         self.eval(cx, unit.code(unit.main).body)
     }
 
-    /// Evaluates a text with the variables of a scope. What it sets ends with it.
+    /// Evaluates a text with the variables of a scope. Variables that it sets are local to the text.
     pub fn evaluate_in(&mut self, scope: &VariableScope, text: &str, file: Option<&str>) -> Eval {
         let unit = parse::text_unit(
             text,
@@ -241,7 +239,7 @@ impl Evaluator<'_> {
         self.call_named(cx, 0, function::core(name), name, arguments, block)
     }
 
-    /// Whether a function of this name can be called from anywhere.
+    /// True if a function of this name is visible from everywhere.
     pub fn has_function(&mut self, name: &str) -> Eval<bool> {
         if function::core(name).is_some() {
             return Ok(true);
@@ -254,18 +252,18 @@ impl Evaluator<'_> {
         self.knows_function(cx, name)
     }
 
-    /// A variable as code in a scope sees it; `None` if there is none of that name.
+    /// Value of a variable as seen from a scope; `None` if there is none of that name.
     #[must_use]
     pub fn variable_in(&self, scope: &VariableScope, name: &str) -> Option<Eval> {
         self.variable_from(scope.frame.as_ref(), name)
     }
 
-    /// The type that a text says.
+    /// Parses a type expression. `local_types` are additional aliases: name and type expression.
     pub fn parse_type(&mut self, text: &str, local_types: &[(&str, &str)]) -> Eval<Type> {
         crate::type_text::parse(self, text, local_types)
     }
 
-    /// A plan of the environment; `None` if it has none of that name written in the Puppet language.
+    /// Loads a plan of the environment; `None` if there is no plan of that name in the Puppet language.
     pub fn plan(&mut self, name: &str) -> Eval<Option<LoadedPlan>> {
         let shared = Rc::clone(&self.shared);
         let Some(file) = shared.loader.read(self.host.code(), name, "plans")? else {
@@ -291,7 +289,7 @@ impl Evaluator<'_> {
         Ok(Some(LoadedPlan { unit, code, index }))
     }
 
-    /// A plan of a program text, for tests and for texts that come from elsewhere than a module.
+    /// Loads a plan from a text, for tests and for code outside of modules.
     pub fn plan_in(
         &mut self,
         text: &str,
@@ -316,17 +314,17 @@ impl Evaluator<'_> {
         }))
     }
 
-    /// The types of a plan's parameters, in their order.
+    /// Types of a plan's parameters, in order of declaration.
     pub fn plan_types(&mut self, plan: &LoadedPlan) -> Eval<Vec<Type>> {
         Ok(self.signature(&plan.unit, plan.code)?.types.clone())
     }
 
-    /// Runs a plan with arguments by name. Its value is that of its `return`; without one, `undef`.
+    /// Runs a plan with named arguments. The result is the value of its `return`, or `undef` without one.
     pub fn run_plan(&mut self, plan: &LoadedPlan, arguments: &Hash) -> Eval {
         self.call_by_name(&plan.unit, plan.code, None, arguments, NamedCall::Plan)
     }
 
-    /// Calls code with arguments by name: plans and templates.
+    /// Calls a plan or template with named arguments.
     pub(crate) fn call_by_name(
         &mut self,
         unit: &Arc<Unit>,
@@ -393,13 +391,13 @@ impl Evaluator<'_> {
     }
 }
 
-/// What is called with arguments by name.
+/// Treatment of a call with named arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NamedCall {
-    /// Its arguments are checked, and only `return` gives a value.
+    /// A plan: the arguments are checked, and only `return` gives a value.
     Plan,
-    /// Its arguments are checked.
+    /// A template: the arguments are checked.
     Template,
-    /// Neither its arguments nor its value are checked.
+    /// A template without declared parameters: neither arguments nor value are checked.
     Unchecked,
 }

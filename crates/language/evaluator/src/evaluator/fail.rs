@@ -1,4 +1,4 @@
-//! How errors of expressions are made, and what the budget says.
+//! Construction of errors with a location, and charging of the budget.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -13,7 +13,7 @@ use crate::error::{BUDGET_EXHAUSTED, Eval, EvalError, Unwind};
 use crate::label;
 
 impl Evaluator<'_> {
-    /// An error with Puppet's code and text, at a place of the program.
+    /// An error with Puppet's code and text, at a location of the program.
     #[cold]
     pub(crate) fn fail(
         &self,
@@ -86,7 +86,7 @@ impl Evaluator<'_> {
             .map_err(|exhausted| self.exhausted_raw(&exhausted))
     }
 
-    /// A limit that was reached inside a function: the call gives it its place.
+    /// Error for a limit reached inside a function; the call adds its location.
     #[cold]
     pub(crate) fn exhausted_raw(&self, exhausted: &Exhausted) -> Box<Unwind> {
         let (text, hint) = self.budget.describe(exhausted);
@@ -95,8 +95,8 @@ impl Evaluator<'_> {
         error.into()
     }
 
-    /// Refuses values that hold each other too deeply. What is nested by a loop is nested through the
-    /// first or the last list in it, so only those are followed.
+    /// Refuses values that are nested too deeply. A loop nests values through its first or last list, so only
+    /// those are followed.
     pub(crate) fn check_nesting(
         &self,
         cx: EvalContext<'_>,
@@ -118,7 +118,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// How deep values are inside each other, along the outermost of them.
+/// Nesting depth of values, along the first and last elements.
 fn nesting(elements: &[Value]) -> u32 {
     let mut depth = 0;
     let mut inner = outermost(elements.iter());
@@ -149,7 +149,7 @@ fn outermost<'a>(mut elements: impl DoubleEndedIterator<Item = &'a Value>) -> Op
     elements.next_back().filter(holds)
 }
 
-/// What an expression is called in an error text.
+/// Label of an expression in error texts.
 pub(crate) fn node_label(kind: &NodeKind) -> Cow<'static, str> {
     Cow::Borrowed(match kind {
         NodeKind::Const(value) => return Cow::Owned(label::of_value(value)),

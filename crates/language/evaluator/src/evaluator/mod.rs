@@ -1,8 +1,8 @@
-//! The walk over a unit. Main type: [`Evaluator`].
+//! Tree-walking evaluation of a unit. Main type: [`Evaluator`].
 //!
-//! One evaluator belongs to one stack: a plan has one, and each branch that it starts has its own, made
-//! of a [`BranchSeed`]. The rule that must hold: every expression takes a step of the budget and looks
-//! at the stack before it does anything, and every error gets the place of the innermost expression.
+//! Each stack has one evaluator: a plan has one, and each branch that it starts has its own, made from a
+//! [`BranchSeed`]. Invariant: every expression takes a step of the budget and checks the stack before it
+//! does anything else, and every error gets the location of the innermost expression.
 
 mod access;
 mod arithmetic;
@@ -44,45 +44,46 @@ use crate::live::{BranchGuard, Branches, MemoryRegion};
 use crate::loader::Loader;
 use crate::matches::RegexMatch;
 
-/// Evaluates programs for a host, within limits.
+/// Evaluates programs for a host, within [`EvaluationLimits`](crate::EvaluationLimits).
 pub struct Evaluator<'h> {
     pub(crate) host: &'h dyn Host,
     pub(crate) shared: Rc<SharedState>,
     pub(crate) budget: Budget,
-    /// What the call that is being evaluated has taken of it.
+    /// Memory charged by the current call.
     pub(crate) region: MemoryRegion,
-    /// The branch that this evaluation is, if it is one.
+    /// Guard of the branch that this evaluator runs; `None` outside of branches.
     pub(crate) keeper: Option<Rc<BranchGuard>>,
-    /// The branches that it started.
+    /// Branches started by this evaluator.
     pub(crate) branches: Branches,
     pub(crate) stack: Stack,
-    /// Calls inside each other.
+    /// Current depth of nested calls.
     pub(crate) calls: u32,
-    /// The last match, for `$0` and the like.
+    /// The last regular expression match, for `$0`, `$1` and so on.
     pub(crate) matches: Option<Rc<RegexMatch>>,
-    /// Types that only the text that is being read knows.
+    /// Type names that are local to the type text being parsed.
     pub(crate) local_types: Vec<(Arc<str>, Type)>,
-    /// What the templates that are being rendered have written, the innermost last.
+    /// Output of the templates being rendered, the innermost last.
     pub(crate) rendered: Vec<Vec<Value>>,
-    /// Values may be unknown.
+    /// True if values may be unknown.
     pub(crate) looks_ahead: bool,
-    /// The function that calls blocks now decides by what they give. Only where values may be unknown.
+    /// True while a function runs whose result depends on the values of its block. Used only if values
+    /// may be unknown.
     pub(crate) block_decides: bool,
 }
 
-/// What all branches of one evaluation have in common.
+/// State shared by all branches of one evaluation.
 pub(crate) struct SharedState {
     pub(crate) globals: Globals,
     pub(crate) loader: Loader,
     pub(crate) patterns: ruby_regex::Cache,
-    /// The types of the code that was called, by the unit's address. Types depend on the environment, so
-    /// they are not kept in units, which environments may share.
+    /// Signatures of the code called so far, by the unit's address and the index of the code. Types
+    /// depend on the environment, so they are not stored in units, which environments may share.
     pub(crate) signatures: RefCell<HashMap<(usize, u32), CachedSignature>>,
-    /// The keys of what is logged only once.
+    /// Keys of the messages that are logged only once.
     pub(crate) said_once: RefCell<HashSet<String>>,
 }
 
-/// The types of some code. The unit is held, so that its address stays its own.
+/// Signature of a function, block or plan. It holds the unit, so that the unit's address is not reused.
 pub(crate) struct CachedSignature {
     pub(crate) _unit: Arc<Unit>,
     pub(crate) signature: Rc<Signature>,
@@ -111,7 +112,7 @@ pub(crate) struct EvalContext<'a> {
 }
 
 impl Evaluator<'_> {
-    /// The value of an expression.
+    /// Evaluates an expression.
     pub(crate) fn eval(&mut self, cx: EvalContext<'_>, id: NodeId) -> Eval {
         let node = cx.unit.node(id);
         if let Err(exhausted) = self.budget.step().and_then(|()| self.stack.check()) {
@@ -134,8 +135,8 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Operators and literals. Each is a function of its own, so that the frames on the way to a deep
-    /// expression stay small.
+    /// Evaluates operators and literals. Each has its own function, so that the stack frames on the way
+    /// to a deeply nested expression stay small.
     fn operator(&mut self, cx: EvalContext<'_>, node: &Node) -> Eval {
         match &node.kind {
             NodeKind::Arithmetic {
@@ -211,7 +212,7 @@ impl Evaluator<'_> {
                 ),
             )),
             NodeKind::Illegal(issue) => Err(self.fail(cx, node.at, issue.0, &issue.1)),
-            // the other kinds were taken by the functions above
+            // the other kinds are handled by the functions above
             _ => Ok(Value::Undef),
         }
     }
@@ -225,7 +226,7 @@ impl Evaluator<'_> {
         Ok(last)
     }
 
-    /// The body of a call, which has a frame of its own: between its statements only the variables are held.
+    /// Evaluates the body of a call with its own frame. Between its statements only the variables hold memory.
     pub(crate) fn body(&mut self, cx: EvalContext<'_>, id: NodeId) -> Eval {
         let (NodeKind::Block(statements), Some(frame)) = (&cx.unit.node(id).kind, cx.frame) else {
             return self.eval(cx, id);
@@ -249,7 +250,7 @@ impl Evaluator<'_> {
         Ok(Value::array(elements))
     }
 
-    /// The values of a list in which splats stand for their elements.
+    /// Evaluates a list, replacing splats by their elements.
     pub(crate) fn unfold(&mut self, cx: EvalContext<'_>, items: &[NodeId]) -> Eval<Vec<Value>> {
         let mut elements = Vec::with_capacity(items.len());
         for item in items {
@@ -280,7 +281,7 @@ impl Evaluator<'_> {
             hash.insert(key, value);
         }
         let hash = Value::hash(hash);
-        // Without a key that is known nobody knows what any key stands for.
+        // With an unknown key, the value of every key is unknown.
         Ok(match unknown.is_empty() {
             true => hash,
             false => self.unknown_of(&[&hash]).unwrap_or_default(),
@@ -323,7 +324,7 @@ impl Unwind {
     }
 }
 
-/// Gives an error the place of the expression that met it.
+/// Adds the location of the expression to an error.
 #[cold]
 #[inline(never)]
 fn place(mut unwind: Box<Unwind>, cx: EvalContext<'_>, node: &Node) -> Box<Unwind> {

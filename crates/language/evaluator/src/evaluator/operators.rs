@@ -1,4 +1,4 @@
-//! The operators that need little: `=~`, `!~`, `and`, `or`, `!`, unary `-` and `*`.
+//! Small operators: `=~`, `!~`, `and`, `or`, `!`, unary `-` and `*`.
 
 use pcore::Value;
 
@@ -20,7 +20,7 @@ impl Evaluator<'_> {
         let left = self.eval(cx, left_id)?;
         let right = self.eval(cx, right_id)?;
         if let Some(unknown) = self.unknown_of(&[&left, &right]) {
-            // Nobody knows what `$0` and the like are from here on.
+            // the match variables `$0`, `$1` and so on are unknown from here on
             self.depends_on(&[&left, &right]);
             return Ok(unknown);
         }
@@ -90,7 +90,7 @@ impl Evaluator<'_> {
         self.truth(cx, right)
     }
 
-    /// Whether a condition takes it for true.
+    /// Truth of an operand as a Boolean value.
     fn truth(&mut self, cx: EvalContext<'_>, operand: NodeId) -> Eval {
         let value = self.eval(cx, operand)?;
         if self.looks_ahead && value.is_unknown() {
@@ -149,7 +149,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// What Ruby calls a value that it cannot make a text of.
+/// Ruby's name for a value that has no string form.
 fn ruby_name(value: &Value) -> String {
     match value {
         Value::Undef => "nil".to_owned(),

@@ -66,7 +66,7 @@ impl Evaluator<'_> {
         Ok(value)
     }
 
-    /// The body of a template: what it wrote, Sensitive if anything in it was.
+    /// Evaluates the body of a template to its output, which is Sensitive if any part of it was.
     #[inline(never)]
     pub(super) fn template(&mut self, cx: EvalContext<'_>, body: NodeId) -> Eval {
         self.rendered.push(Vec::new());
@@ -135,8 +135,8 @@ impl Evaluator<'_> {
     }
 }
 
-/// A text that does not grow without an end: lists that share their elements may print as much more
-/// than they are.
+/// Text buffer with a maximum size: lists that share their elements may print much larger than they are in
+/// memory.
 struct BoundedText {
     text: String,
     bytes_max: usize,

@@ -52,7 +52,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// What resolves the names in the text of a type expression.
+/// Normalizes a type name: each segment starts with a capital letter.
 pub(crate) fn capitalized(name: &str) -> Arc<str> {
     name.split("::")
         .map(|segment| {

@@ -1,7 +1,7 @@
-//! What becomes of operators, conditions and calls that meet values which are not known.
+//! Operators, conditions and calls with unknown operands.
 //!
-//! The rule that must hold: nothing here costs an evaluation that knows everything more than the look at
-//! a flag; and nothing that is computed from an unknown value seems to be known.
+//! Invariants: an evaluation without unknown values pays only for the test of a flag; and a value computed
+//! from an unknown value is unknown.
 
 use pcore::Value;
 
@@ -12,13 +12,13 @@ use crate::error::{Eval, EvalError, Unwind};
 use crate::function::{CallArguments, NativeFunction};
 use crate::unknown::UnknownValues;
 
-/// Functions that do with an unknown argument what they do with any other: they hand it on or tell it.
+/// Functions that treat unknown arguments like any other: they pass them on or print them.
 const HANDS_ON: &[&str] = &[
     "break", "next", "return", "fail", "call", "debug", "info", "notice", "warning", "err",
     "alert", "emerg", "crit",
 ];
 
-/// Functions that call their block whatever it gives.
+/// Functions that call their block for every element, whatever the block returns.
 const CALLS_ALWAYS: &[&str] = &[
     "each",
     "map",
@@ -54,12 +54,12 @@ impl Evaluator<'_> {
         }
     }
 
-    /// What an operator makes of its operands, if something in them is not known.
+    /// Unknown result of an operator; `None` if all operands are known.
     pub(super) fn unknown_of(&self, operands: &[&Value]) -> Option<Value> {
         self.unknown_text(operands, None)
     }
 
-    /// The same for a text.
+    /// Same as [`unknown_of`](Self::unknown_of), for a string.
     pub(super) fn unknown_text(&self, pieces: &[&Value], text: Option<&str>) -> Option<Value> {
         let unknowns = self.unknowns()?;
         if !pieces.iter().any(|piece| piece.has_unknown()) {
@@ -69,7 +69,7 @@ impl Evaluator<'_> {
         Some(unknowns.made_of(&pieces, text.map(str::to_owned)))
     }
 
-    /// The program's way depends on these, as far as they are not known.
+    /// Notifies the host that the program depends on those of the values that are unknown.
     pub(super) fn depends_on(&self, values: &[&Value]) {
         if let Some(unknowns) = self.unknowns() {
             let values: Vec<Value> = values.iter().map(|value| (*value).clone()).collect();
@@ -77,7 +77,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// What a block gave, where its caller decides by it.
+    /// Checks the result of a block for a function whose own result depends on it.
     #[inline]
     pub(super) fn block_gave(&self, result: Eval) -> Eval {
         if self.block_decides
@@ -98,7 +98,7 @@ impl Evaluator<'_> {
         }
     }
 
-    /// `and` and `or` of operands of which the first is not known: the second is looked at too.
+    /// `and` and `or` with an unknown first operand: the second one is evaluated too.
     #[inline(never)]
     pub(super) fn unknown_junction(
         &mut self,
@@ -111,8 +111,8 @@ impl Evaluator<'_> {
         Ok(self.unknown_of(&[left, &right]).unwrap_or_default())
     }
 
-    /// A condition that is not known. The way with something in it is taken; if the plan would end there,
-    /// the other one too.
+    /// Evaluates `if` or `unless` with an unknown condition. The branch with statements is taken; if the plan
+    /// would end there, the other one too.
     #[inline(never)]
     pub(super) fn unknown_condition(
         &mut self,
@@ -142,7 +142,7 @@ impl Evaluator<'_> {
         self.eval(cx, second)
     }
 
-    /// What a case with an unknown value comes to: its default, or else its first option.
+    /// Branch of a case with an unknown value: its default, or else its first option.
     #[inline(never)]
     pub(super) fn unknown_case(
         &mut self,
@@ -160,7 +160,7 @@ impl Evaluator<'_> {
         Ok(then)
     }
 
-    /// An option that is not known does not fit.
+    /// Records an unknown option, which never matches.
     pub(super) fn unknown_option(
         &self,
         cx: EvalContext<'_>,
@@ -175,8 +175,8 @@ impl Evaluator<'_> {
         Ok(true)
     }
 
-    /// What a method gives, or an attribute, of an object that is not known or is asked about something
-    /// that is not known. Functions that are called like methods are functions.
+    /// Result of a method or attribute if the object or an argument is unknown. Functions called with method
+    /// syntax are not handled here.
     #[inline(never)]
     pub(super) fn unknown_method(
         &mut self,
@@ -193,7 +193,7 @@ impl Evaluator<'_> {
         Ok(self.unknown_of(&values))
     }
 
-    /// Calls a function that may be given something unknown.
+    /// Calls a function whose arguments may be unknown.
     #[inline(never)]
     pub(crate) fn call_ahead(
         &mut self,
@@ -222,7 +222,7 @@ impl Evaluator<'_> {
         result
     }
 
-    /// Nobody knows how many elements there are: what the block does with one is seen.
+    /// Calls the block once with an unknown element, since the number of elements is unknown.
     fn iterate_once(&mut self, call: &CallArguments<'_>, block: &Block) -> Eval {
         let how = "with what is done for one element; there may be none or more";
         self.goes_on(call.cx, call.at, call.get(0), how)?;
@@ -239,7 +239,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// What an error says: in the words of its `Error`, if it carries one.
+/// Message of an error, taken from its `Error` value if it carries one.
 fn words(error: &EvalError) -> String {
     let payload = error.payload.as_ref().and_then(Value::as_object);
     let msg = payload.and_then(|payload| payload.attribute("msg"));

@@ -45,7 +45,7 @@ impl Evaluator<'_> {
         self.outer_variable(cx, at, &variable.name)
     }
 
-    /// A variable that has no slot that is set.
+    /// Reads a variable none of whose slots is set.
     #[inline(never)]
     fn outer_variable(&mut self, cx: EvalContext<'_>, at: u32, name: &str) -> Eval {
         match self.lookup_variable(cx, name) {
@@ -54,12 +54,12 @@ impl Evaluator<'_> {
         }
     }
 
-    /// A variable by its name; `None` if nobody knows it.
+    /// Value of a variable by its name; `None` if it is unknown to the program and the host.
     pub(crate) fn lookup_variable(&self, cx: EvalContext<'_>, name: &str) -> Option<Eval> {
         self.variable_from(cx.frame, name)
     }
 
-    /// A variable as code with this frame sees it.
+    /// Value of a variable as seen from a frame.
     pub(crate) fn variable_from(&self, frame: Option<&Rc<Frame>>, name: &str) -> Option<Eval> {
         let global = name.strip_prefix("::");
         if global.is_none()

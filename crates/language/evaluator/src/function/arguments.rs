@@ -1,4 +1,4 @@
-//! What a function is called with. Main type: [`CallArguments`].
+//! Arguments and context of a function call. Main type: [`CallArguments`].
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::error::{Eval, SourceLocation};
 use crate::evaluator::EvalContext;
 use crate::{Evaluator, VariableScope};
 
-/// The arguments of a call, already accepted by the form that runs.
+/// The arguments of a call, already accepted by the dispatch that runs.
 #[derive(Debug)]
 pub struct CallArguments<'a> {
     pub arguments: Vec<Value>,
@@ -21,7 +21,7 @@ pub struct CallArguments<'a> {
 }
 
 impl<'a> CallArguments<'a> {
-    /// Where the call stands.
+    /// Source location of the call.
     pub fn place(&self) -> SourceLocation {
         self.cx.unit.place(self.at)
     }
@@ -31,7 +31,7 @@ impl<'a> CallArguments<'a> {
         VariableScope::new(self.cx.frame.cloned())
     }
 
-    /// Whether a function of this name can be called from where the call stands.
+    /// True if a function of this name is visible from the code that contains the call.
     pub fn knows_function(&self, evaluator: &mut Evaluator<'_>, name: &str) -> Eval<bool> {
         Ok(super::core(name).is_some() || evaluator.knows_function(self.cx, name)?)
     }
@@ -57,11 +57,11 @@ impl<'a> CallArguments<'a> {
         self.arguments.is_empty()
     }
 
-    /// A string argument. The form's types say that it is one.
+    /// A string argument. The types of the dispatch ensure that it is one.
     pub fn text(&self, index: usize) -> Arc<str> {
         match self.get(index) {
             Value::Str(text) => Arc::clone(text),
-            // It is of every type as long as it is not known.
+            // an unknown value is accepted by every type
             unknown if unknown.is_unknown() => unknown.to_string().into(),
             _ => "".into(),
         }
@@ -85,7 +85,7 @@ impl<'a> CallArguments<'a> {
         self.get(index).as_int().unwrap_or_default()
     }
 
-    /// The block that the form asks for.
+    /// The block that the dispatch requires.
     pub fn required_block(&self) -> &'a Block {
         match self.block {
             Some(block) => block,

@@ -1,4 +1,4 @@
-//! How a call finds its form.
+//! Selection of the dispatch that accepts a call.
 
 use pcore::{CallableType, IntRange, TupleType, Type, Value};
 
@@ -12,7 +12,7 @@ use crate::error::{Eval, raise};
 use crate::mismatch;
 
 impl NativeFunction {
-    /// Runs the first form that accepts the arguments and the block.
+    /// Runs the first dispatch that accepts the arguments and the block.
     pub(crate) fn call(
         &'static self,
         evaluator: &mut Evaluator<'_>,
@@ -24,7 +24,7 @@ impl NativeFunction {
         }
     }
 
-    /// The same, whatever is known of the arguments.
+    /// Same as [`call`](Self::call), without special treatment of unknown arguments.
     pub(crate) fn dispatch(
         &'static self,
         evaluator: &mut Evaluator<'_>,

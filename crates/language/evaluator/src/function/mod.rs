@@ -1,8 +1,8 @@
-//! Functions written in Rust: what they take, and how a call finds the form that fits. Main types:
-//! [`FunctionSpec`] describes one, [`NativeFunction`] is one that is ready to be called.
+//! Functions written in Rust: their dispatches, and the choice of the dispatch for a call. Main types:
+//! [`FunctionSpec`] describes a function, [`NativeFunction`] can be called.
 //!
-//! The texts for calls that fit no form are made from the forms, by pcore's describer. The rule that must
-//! hold: a form's function is only run with arguments that its parameters accept.
+//! The error for a call that no dispatch accepts is generated from the dispatches by pcore's describer.
+//! Invariant: the body of a dispatch runs only with arguments that its parameters accept.
 
 mod arguments;
 mod dispatch;
@@ -17,17 +17,17 @@ pub(crate) use self::registry::{core, core_names};
 use crate::Evaluator;
 use crate::error::Eval;
 
-/// A function and the forms that it can be called in.
+/// Description of a function: its name and its dispatches.
 #[derive(Debug, Clone, Copy)]
 pub struct FunctionSpec {
     pub name: &'static str,
-    /// Tried in this order.
+    /// Dispatches in the order in which they are tried.
     pub forms: &'static [Dispatch],
-    /// Types that the forms name, with what they stand for.
+    /// Type aliases local to the dispatches: name and type expression.
     pub local_types: &'static [(&'static str, &'static str)],
 }
 
-/// One form of a function.
+/// One signature of a function with its body, as `dispatch` of Puppet's Ruby API declares it.
 #[derive(Debug, Clone, Copy)]
 pub struct Dispatch {
     pub parameters: &'static [DispatchParameter],
@@ -36,27 +36,27 @@ pub struct Dispatch {
     pub run: DispatchBody,
 }
 
-/// What a form does.
+/// Body of a dispatch.
 #[derive(Debug, Clone, Copy)]
 pub enum DispatchBody {
-    /// Gives the value.
+    /// Computes the value.
     Call(fn(&mut Evaluator<'_>, CallArguments<'_>) -> Eval),
-    /// Asks [`Host::run`](crate::Host::run), which knows what is around the evaluation.
+    /// Calls [`Host::run`](crate::Host::run), for functions that need the host.
     Host,
-    /// Says what is wrong with arguments that fit no other form.
+    /// Returns the error text for arguments that no other dispatch accepts.
     Mismatch(fn(&[Value]) -> String),
 }
 
-/// A parameter of a form.
+/// A parameter of a dispatch.
 #[derive(Debug, Clone, Copy)]
 pub struct DispatchParameter {
     pub name: &'static str,
-    /// A type expression.
+    /// Puppet type expression, such as `Optional[String]`.
     pub ty: &'static str,
     pub count: ParameterCount,
 }
 
-/// How many arguments a parameter takes.
+/// Number of arguments that a parameter takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParameterCount {
     One,
@@ -65,7 +65,7 @@ pub enum ParameterCount {
     AtLeastOne,
 }
 
-/// The block of a form: a `Callable`, or `""` for any.
+/// The block of a dispatch, with its type: a `Callable` expression, or `""` for any block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockParameter {
     None,
@@ -110,7 +110,7 @@ impl Dispatch {
         }
     }
 
-    /// A form that the host carries out.
+    /// A dispatch that the host runs.
     pub const fn host(parameters: &'static [DispatchParameter]) -> Self {
         Self {
             parameters,
@@ -120,7 +120,7 @@ impl Dispatch {
         }
     }
 
-    /// The form of arguments that fit no other, with what is to be said of them.
+    /// A dispatch for arguments that no other accepts; `say` returns the error text.
     pub const fn mismatch(
         parameters: &'static [DispatchParameter],
         say: fn(&[Value]) -> String,
@@ -171,14 +171,14 @@ impl FunctionSpec {
     }
 }
 
-/// A function with the types of its forms, which are made when it is first called.
+/// A callable function. The types of its dispatches are parsed at the first call.
 #[derive(Debug)]
 pub struct NativeFunction {
     function: FunctionSpec,
     forms: OnceLock<Vec<TypedDispatch>>,
 }
 
-/// A form whose types are made.
+/// A dispatch with parsed types.
 #[derive(Debug)]
 struct TypedDispatch {
     types: Vec<Type>,
@@ -186,16 +186,16 @@ struct TypedDispatch {
     most: Option<usize>,
     block: TypedBlock,
     returns: Option<Type>,
-    /// The form as a type, for the texts of mismatches.
+    /// Type of the dispatch, for mismatch errors.
     callable: Type,
 }
 
 #[derive(Debug)]
 enum TypedBlock {
     None,
-    /// Any block; `bool`: it must be there.
+    /// Any block. In this and the following variants, the `bool` is true if the block is required.
     Any(bool),
-    /// A block that takes so many arguments.
+    /// A block that accepts this number of arguments.
     Arity(usize, bool),
     Callable(Type, bool),
 }
@@ -212,7 +212,7 @@ impl NativeFunction {
         self.function.name
     }
 
-    /// Whether the host carries it out.
+    /// True if any dispatch is run by the host.
     pub(crate) fn is_of_host(&self) -> bool {
         let mut forms = self.function.forms.iter();
         forms.any(|form| matches!(form.run, DispatchBody::Host))

@@ -1,6 +1,6 @@
 //! `Deferred` values that are carried out now: `call($deferred)`.
 //!
-//! The rule that must hold: what is deferred inside the arguments is carried out first.
+//! Invariant: what is deferred inside the arguments is carried out first.
 
 use pcore::{Hash, Value};
 

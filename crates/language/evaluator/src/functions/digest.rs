@@ -20,7 +20,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new("digest", &[Dispatch::new(&[one("Any", "text")], sha256)]),
 ];
 
-/// What Ruby takes for a text here.
+/// The argument converted to a string as Ruby does here.
 fn text(evaluator: &Evaluator<'_>, call: &CallArguments<'_>) -> Eval<String> {
     match evaluator.old_argument(call.get(0))? {
         Value::Str(text) => Ok(text.to_string()),

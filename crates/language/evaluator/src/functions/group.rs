@@ -100,7 +100,7 @@ fn slice(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     })
 }
 
-/// Whether a block takes a slice as one list, or its elements.
+/// Number of arguments per call of a block: 1 if it takes a slice as one list, else the number of elements.
 fn served_at_once(block: &Block, size: usize) -> Eval<usize> {
     let names = block.parameter_names();
     let (least, most) = block.arity();

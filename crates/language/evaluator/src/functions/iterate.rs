@@ -1,7 +1,7 @@
 //! `each`, `map`, `filter`, `reduce` and their kin.
 //!
 //! A block with one parameter gets an element (an entry of a hash as a pair), with two the index and the
-//! element, or the key and the value. The rule that must hold: `break` ends those that Puppet lets it end,
+//! element, or the key and the value. Invariant: `break` ends those that Puppet lets it end,
 //! and no others.
 
 use pcore::{Hash, Value};
@@ -79,7 +79,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     ),
 ];
 
-/// What a call goes through.
+/// The sequence that a call iterates over.
 pub(super) fn iteration(call: &CallArguments<'_>) -> Eval<Iteration> {
     match Iteration::over(call.get(0)) {
         Some(iteration) => Ok(iteration),
@@ -224,7 +224,7 @@ fn filter_pairs(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval 
     Ok(kept.value())
 }
 
-/// What a filter keeps: entries of a hash stay one.
+/// Elements kept by a filter: a hash stays a hash.
 enum FilteredElements {
     Elements(Vec<Value>),
     Entries(Hash),

@@ -103,7 +103,7 @@ fn all_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit())
 }
 
-/// What Ruby's `to_i` and `to_f` read: the number that a text begins with, without its sign.
+/// The leading number of a text without its sign, as Ruby's `to_i` and `to_f` read it.
 fn leading_number(text: &str, with_fraction: bool) -> String {
     let mut number = String::new();
     let mut letters = digits_of(text.trim_start()).chars().peekable();
@@ -119,7 +119,7 @@ fn leading_number(text: &str, with_fraction: bool) -> String {
     number
 }
 
-/// What Puppet says where a text is taken as a number.
+/// Logs Puppet's warning about a string that is converted to a number.
 fn warn_of_text(evaluator: &Evaluator<'_>, call: &CallArguments<'_>, into: &str) {
     let name = call.name;
     let message = format!(
@@ -222,7 +222,7 @@ fn extreme(
     Ok(best)
 }
 
-/// How two values are ordered; the call is named in warnings.
+/// Comparison of two values; the call is named in warnings.
 type CompareFn = fn(&Evaluator<'_>, &CallArguments<'_>, &Value, &Value) -> Ordering;
 
 /// Values of one kind that has an order.

@@ -137,7 +137,7 @@ fn merge_sort(
     Ok(())
 }
 
-/// What a block's answer says of the order of two values.
+/// Converts the result of a block to the order of two values.
 pub(super) fn ordering(answer: &Value, a: &Value, b: &Value) -> Eval<Ordering> {
     match answer {
         Value::Int(number) => Ok(number.cmp(&0)),

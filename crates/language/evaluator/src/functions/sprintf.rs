@@ -1,6 +1,6 @@
 //! `sprintf`: Ruby's, by place, by number (`%1$s`) and by name (`%<x>d`, `%{x}`).
 //!
-//! The rule that must hold: a width or a precision never makes a text larger than a value may be.
+//! Invariant: a width or a precision never makes a text larger than a value may be.
 
 use pcore::Value;
 
@@ -44,7 +44,7 @@ struct Formatting<'a> {
     next: usize,
 }
 
-/// What stands between `%` and the letter.
+/// Flags, width and precision between `%` and the conversion letter.
 #[derive(Default)]
 struct FormatSpec {
     minus: bool,

@@ -106,7 +106,7 @@ impl Lowering {
         }
     }
 
-    /// Control flow, and what needs a catalog.
+    /// Lowers control flow and expressions that need a catalog.
     fn control(&mut self, id: ExprId, at: u32) -> Eval<NodeId> {
         match self.ast.expr(id) {
             Expr::If {
@@ -372,7 +372,7 @@ fn binary(op: BinaryOp, left: NodeId, right: NodeId) -> NodeKind {
     }
 }
 
-/// What Puppet calls an expression that only a catalog can carry out.
+/// Puppet's label of an expression that needs a catalog.
 fn catalog_label(expr: &Expr) -> &'static str {
     match expr {
         Expr::Relationship { .. }

@@ -1,9 +1,9 @@
-//! From the tree of a file to what is evaluated: [`unit`].
+//! Lowering of the AST of a file to the evaluated form: [`unit`].
 //!
-//! Variables get slots: a name that a function, block or plan sets, or takes as a parameter, is a place
-//! in its frame. A name is read from the nearest frame whose slot is set, then from what has no slots:
-//! the frame a text was evaluated in, and the top scope. The rule that must hold: names are declared in
-//! the order of the text, which is the order of evaluation.
+//! Variables get slots: a name that a function, block or plan assigns, or takes as a parameter, is a slot in
+//! its frame. A name is read from the innermost frame whose slot is set, then from scopes without slots: the
+//! frame around an evaluated text, and the top scope. Invariant: names are declared in the order of the text,
+//! which is the order of evaluation.
 
 mod calls;
 mod expressions;
@@ -22,7 +22,7 @@ use crate::code::{
 };
 use crate::error::{BUDGET_EXHAUSTED, Eval, EvalError};
 
-/// Where the variables of a file's own statements live.
+/// Storage of the variables that a file's top-level statements assign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FileScope {
     /// In the top scope.
@@ -59,7 +59,7 @@ struct Lowering {
     stack: Stack,
 }
 
-/// What code is made of.
+/// Parts of a definition or lambda that are lowered to code.
 struct UnitParts {
     name: Arc<str>,
     parameters: Slice<Param>,
@@ -136,7 +136,7 @@ impl Lowering {
         Ok(definitions)
     }
 
-    /// Code of its own. A lambda sees the names around it, a definition does not.
+    /// Lowers a definition or lambda. A lambda sees the names around it, a definition does not.
     fn code(&mut self, is_lambda: bool, parts: &UnitParts) -> Eval<u32> {
         let outer = (!is_lambda).then(|| std::mem::take(&mut self.names));
         self.names.open(Arc::clone(&parts.name), false);

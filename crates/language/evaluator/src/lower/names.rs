@@ -1,4 +1,4 @@
-//! Which names a piece of code knows, while it is lowered. Main type: [`Names`].
+//! Names visible to the code being lowered. Main type: [`Names`].
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ pub(super) struct Names {
 }
 
 struct ScopeNames {
-    /// What error texts call the code.
+    /// Name of the code in error texts.
     callee: Arc<str>,
     /// Variables live in the top scope and have no slots.
     is_top: bool,
@@ -50,7 +50,7 @@ impl Names {
         }
     }
 
-    /// Where a name that is set lives.
+    /// Declares an assigned name and returns its storage.
     pub(super) fn declare(&mut self, name: &Arc<str>) -> AssignmentSlot {
         let Some(scope) = self.scopes.last_mut() else {
             return AssignmentSlot::Global;
@@ -73,7 +73,7 @@ impl Names {
         AssignmentSlot::Slot(u16::try_from(index).unwrap_or(u16::MAX))
     }
 
-    /// Where a name that is read may be.
+    /// Candidate slots of a name that is read, the innermost first.
     pub(super) fn find(&self, name: &str) -> (Box<[VariableSlot]>, Option<ParameterDefault>) {
         let mut slots = Vec::new();
         let mut default_of = None;

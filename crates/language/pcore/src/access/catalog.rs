@@ -1,6 +1,6 @@
 //! References to resources and classes: `File['/x']`, `Class['x']`.
 //!
-//! The rule that must hold: parameters of resources (`File['/x']['mode']`) are looked up by whoever has
+//! Invariant: parameters of resources (`File['/x']['mode']`) are looked up by whoever has
 //! the catalog, not here.
 
 use super::AccessError;

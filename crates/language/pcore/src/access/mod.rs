@@ -1,6 +1,6 @@
 //! Types from their arguments: `Integer[1, 2]`. Main function: [`Type::parameterize`].
 //!
-//! The rule that must hold: errors are Puppet's, by issue and words, and say which argument is wrong.
+//! Invariant: errors are Puppet's, by issue and words, and say which argument is wrong.
 
 mod arguments;
 mod catalog;

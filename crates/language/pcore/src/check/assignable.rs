@@ -1,6 +1,6 @@
 //! Whether one type takes every value of another: [`Type::is_assignable`].
 //!
-//! The rule that must hold: the cases stand in the order in which Puppet asks them, since some answers
+//! Invariant: the cases stand in the order in which Puppet asks them, since some answers
 //! of Puppet depend on it.
 
 use super::trail::Trail;

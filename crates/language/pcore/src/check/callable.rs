@@ -1,6 +1,6 @@
 //! Which functions and blocks stand in for which, and which arguments they take.
 //!
-//! The rule that must hold: parameters are compared the other way round, since who is called must take
+//! Invariant: parameters are compared the other way round, since who is called must take
 //! all that the caller may hand over.
 
 use super::assignable::assignable as takes;

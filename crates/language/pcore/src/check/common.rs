@@ -1,6 +1,6 @@
 //! The narrowest type that Puppet finds for two: [`Type::common`].
 //!
-//! The rule that must hold: the result takes both, but for `Undef`, which Puppet leaves out.
+//! Invariant: the result takes both, but for `Undef`, which Puppet leaves out.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Whether a value belongs to a type: [`Type::is_instance`].
 //!
-//! The rule that must hold: an alias that only leads back to itself about the same value says no.
+//! Invariant: an alias that only leads back to itself about the same value says no.
 
 use super::assignable::assignable;
 use super::matching::matches;

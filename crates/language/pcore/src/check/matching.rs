@@ -1,6 +1,6 @@
 //! The match of `case`, selectors and type parameters: does a value match a pattern.
 //!
-//! The rule that must hold: it is the language's match but for the captures of regexes, which are the
+//! Invariant: it is the language's match but for the captures of regexes, which are the
 //! evaluator's.
 
 use crate::value::{SemVer, Value};

@@ -1,6 +1,6 @@
 //! How the types of one `Variant` are merged: texts, patterns, version ranges, numbers, times.
 //!
-//! The rule that must hold: merged types stand where Puppet puts them, since the order is printed.
+//! Invariant: merged types stand where Puppet puts them, since the order is printed.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Questions about types: does one take another, does a value belong to one, what is the type of a
 //! value.
 //!
-//! The rule that must hold: questions about aliases that hold themselves end, by the guard in
+//! Invariant: questions about aliases that hold themselves end, by the guard in
 //! [`trail::Trail`].
 
 mod assignable;

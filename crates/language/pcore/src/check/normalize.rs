@@ -1,6 +1,6 @@
 //! A type with the same meaning and less text: [`Type::normalize`].
 //!
-//! The rule that must hold: it takes the same values as before, but for what Puppet itself forgets: the
+//! Invariant: it takes the same values as before, but for what Puppet itself forgets: the
 //! sizes of a `Collection` and of an `Array[Any]`.
 
 use super::merge;

@@ -1,6 +1,6 @@
 //! Which types of strings take which.
 //!
-//! The rule that must hold: lengths are counted in characters.
+//! Invariant: lengths are counted in characters.
 
 use crate::types::{EnumType, IntRange, Kind, StringType, Type};
 use crate::value::Regexp;

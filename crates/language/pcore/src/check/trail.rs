@@ -2,7 +2,7 @@
 //!
 //! Two sides are followed: *this* (the type that is asked) and *that* (the type or value it is asked
 //! about). A side is recursive when the same alias (or value) comes by again. When both sides are, all
-//! that could have said no has said yes. The rule that must hold: the trail is handed on exactly where
+//! that could have said no has said yes. Invariant: the trail is handed on exactly where
 //! Puppet hands its guard on, because a lost guard changes answers.
 
 use crate::defaults::CHECK_DEPTH_MAX;

@@ -1,6 +1,6 @@
 //! Lists and hashes from each other, from bytes, and from what can be iterated.
 //!
-//! The rule that must hold: no more elements are made than [`CONVERTED_ELEMENTS_MAX`].
+//! Invariant: no more elements are made than [`CONVERTED_ELEMENTS_MAX`].
 
 use super::ConversionError;
 use super::constructor::{Constructor, Parameters, general, named};

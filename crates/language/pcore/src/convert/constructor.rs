@@ -1,7 +1,7 @@
 //! How values of a type are made: several signatures, each with its function. Main type:
 //! [`Constructor`].
 //!
-//! The rule that must hold: the first signature that takes the arguments is called; if none does, the
+//! Invariant: the first signature that takes the arguments is called; if none does, the
 //! type's own words are used if it has some for these arguments, and the description of all signatures
 //! otherwise.
 

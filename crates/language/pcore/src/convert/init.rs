@@ -1,6 +1,6 @@
 //! `Init[T, args..]`: what a `T` can be made from.
 //!
-//! The rule that must hold: the types are taken from the very signatures that make a `T`.
+//! Invariant: the types are taken from the very signatures that make a `T`.
 
 use super::constructor::Constructor;
 use super::{ConversionError, constructor_of, new_instance};

@@ -1,6 +1,6 @@
 //! Making values of a type: `T.new(..)`, `T(..)` and `convert_to`. Main function: [`new_instance`].
 //!
-//! The rule that must hold: what comes out belongs to the type, or there is an error in Puppet's words;
+//! Invariant: what comes out belongs to the type, or there is an error in Puppet's words;
 //! and nothing that an argument asks for makes memory grow without a bound.
 
 mod binary;

@@ -1,6 +1,6 @@
 //! Numbers from texts, other numbers, booleans and times.
 //!
-//! The rule that must hold: texts are read as Ruby's `Integer()` and `Float()` read them; what does not
+//! Invariant: texts are read as Ruby's `Integer()` and `Float()` read them; what does not
 //! fit into 64 bits is an error, never cut off.
 
 use super::ConversionError;

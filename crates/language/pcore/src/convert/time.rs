@@ -1,6 +1,6 @@
 //! Times from seconds, texts and parts.
 //!
-//! The rule that must hold: nothing here looks at a clock; who evaluates `Timestamp()` gives the time.
+//! Invariant: nothing here looks at a clock; who evaluates `Timestamp()` gives the time.
 
 use super::ConversionError;
 use super::constructor::{Constructor, Parameters, key, named, structure};

@@ -1,6 +1,6 @@
 //! Values of rich data: [`from_rich`].
 //!
-//! The rule that must hold: only types that are known are made, by their own constructors, so whatever
+//! Invariant: only types that are known are made, by their own constructors, so whatever
 //! they check is checked.
 
 use serde_json::{Map, Value as Json};

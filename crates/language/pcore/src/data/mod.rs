@@ -1,7 +1,7 @@
 //! Values as JSON: plain data ([`Value::to_json`]), and rich data, in which everything has a place
 //! ([`Value::to_rich_json`]).
 //!
-//! The rule that must hold: what is written as rich data reads back as an equal value; plain data refuses
+//! Invariant: what is written as rich data reads back as an equal value; plain data refuses
 //! what JSON cannot hold instead of making texts of it.
 
 mod from_rich;

@@ -1,6 +1,6 @@
 //! Types of rich data: `{"__ptype": "Pcore::IntegerType", "from": 1}` is `Integer[1]`.
 //!
-//! The rule that must hold: types are made from arguments as programs make them, so what a range or a
+//! Invariant: types are made from arguments as programs make them, so what a range or a
 //! key must be is checked.
 
 use std::sync::Arc;

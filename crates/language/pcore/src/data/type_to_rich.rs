@@ -1,6 +1,6 @@
 //! Rich data of types: `{"__ptype": "Pcore::IntegerType", "from": 1}`.
 //!
-//! The rule that must hold: parameters stand in Puppet's order, and those at the end that say nothing are
+//! Invariant: parameters stand in Puppet's order, and those at the end that say nothing are
 //! left out.
 
 use serde_json::{Value as Json, json};

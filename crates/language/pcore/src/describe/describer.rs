@@ -1,6 +1,6 @@
 //! Finding what does not fit: [`describe`].
 //!
-//! The rule that must hold: what is asked for (`original`) is named in messages, what it means
+//! Invariant: what is asked for (`original`) is named in messages, what it means
 //! (`expected`) is looked into.
 
 use super::mismatch::{Class, Mismatch, What};

@@ -1,6 +1,6 @@
 //! The words of a mismatch.
 //!
-//! The rule that must hold: they are Puppet's, blanks included.
+//! Invariant: they are Puppet's, blanks included.
 
 use std::fmt;
 

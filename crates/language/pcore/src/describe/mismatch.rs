@@ -1,6 +1,6 @@
 //! What does not fit. Main type: [`Mismatch`].
 //!
-//! The rule that must hold: the place of a mismatch does not depend on the choice that led to it.
+//! Invariant: the place of a mismatch does not depend on the choice that led to it.
 
 use super::path::Step;
 use crate::types::{IntRange, Type};

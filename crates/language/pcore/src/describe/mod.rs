@@ -1,7 +1,7 @@
 //! Why a value or a type does not fit: the words that Puppet uses, since users match on them.
 //!
 //! [`describe_mismatch`] says it of one type, [`Signature`]s of a call, [`describe_parameters`] of the
-//! parameters of a class, define, task or plan. The rule that must hold: a description is only made when
+//! parameters of a class, define, task or plan. Invariant: a description is only made when
 //! something does not fit, since it costs more than the check.
 
 mod call;

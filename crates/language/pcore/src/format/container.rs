@@ -1,6 +1,6 @@
 //! Lists and hashes in their formats: delimiters, separators, lines.
 //!
-//! The rule that must hold: what is inside is formatted by the container's own map, but containers in it
+//! Invariant: what is inside is formatted by the container's own map, but containers in it
 //! by the whole one.
 
 use super::convert;

@@ -1,7 +1,7 @@
 //! Texts of values in formats: `String(x, '%#x')` and its maps of formats by type. Main function:
 //! [`format_value`].
 //!
-//! The rule that must hold: a format is found by the most specific type that takes the value, and what
+//! Invariant: a format is found by the most specific type that takes the value, and what
 //! is made is bounded by [`crate::FORMATTED_WIDTH_MAX`] per field.
 
 mod container;

@@ -1,6 +1,6 @@
 //! Formats and maps of formats. Main types: [`Format`], [`FormatMap`].
 //!
-//! The rule that must hold: a map is in the order in which it is searched, the narrowest types first.
+//! Invariant: a map is in the order in which it is searched, the narrowest types first.
 
 use crate::defaults::FORMATTED_WIDTH_MAX;
 use crate::types::{Kind, StringType, Type};

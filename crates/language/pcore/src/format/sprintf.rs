@@ -1,6 +1,6 @@
 //! Ruby's `sprintf` for one value: texts, integers in any base, floats.
 //!
-//! The rule that must hold: flags that Ruby does not know are errors, since Puppet hands its formats on
+//! Invariant: flags that Ruby does not know are errors, since Puppet hands its formats on
 //! as they are.
 
 use std::fmt::Write as _;

@@ -1,6 +1,6 @@
 //! Texts of values and types, as Puppet prints them.
 //!
-//! The rule that must hold: a sensitive value is never shown.
+//! Invariant: a sensitive value is never shown.
 
 pub(crate) mod base64;
 mod named;

@@ -1,6 +1,6 @@
 //! Types and values as programs write them: [`Printer`].
 //!
-//! The rule that must hold: what is printed of a type (without aliases) reads back as an equal type.
+//! Invariant: what is printed of a type (without aliases) reads back as an equal type.
 
 use std::fmt::Write as _;
 

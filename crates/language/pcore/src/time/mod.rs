@@ -1,7 +1,7 @@
 //! Texts of times: formats of [`Timespan`](crate::Timespan) and [`Timestamp`](crate::Timestamp), read
 //! and written.
 //!
-//! The rule that must hold: formats mean what Ruby's `strftime` and `_strptime` and Puppet's timespan
+//! Invariant: formats mean what Ruby's `strftime` and `_strptime` and Puppet's timespan
 //! formats mean; nothing here looks at a clock or at the machine's time zone.
 
 mod civil;

@@ -1,6 +1,6 @@
 //! Formats of timespans: `%D-%H:%M:%S.%-N`. Main type: [`SpanFormat`].
 //!
-//! The rule that must hold: the largest unit of a format holds all that is larger: `%H` alone of two days
+//! Invariant: the largest unit of a format holds all that is larger: `%H` alone of two days
 //! is 48.
 
 use std::fmt::Write as _;

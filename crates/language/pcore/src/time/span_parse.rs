@@ -1,7 +1,7 @@
 //! Reading timespans in a format: [`parse`].
 //!
 //! A format is matched like the regular expression that Puppet makes of it: fields take as many digits as
-//! they can and give some back if the rest does not fit. The rule that must hold: the work is bounded by
+//! they can and give some back if the rest does not fit. Invariant: the work is bounded by
 //! the text's length times the number of fields, since a position that failed once is not tried again.
 
 use super::TimeError;

@@ -1,6 +1,6 @@
 //! Writing timestamps in the formats of Ruby's `Time#strftime`: [`write`].
 //!
-//! The rule that must hold: what Ruby does not know stays in the text as it was.
+//! Invariant: what Ruby does not know stays in the text as it was.
 
 use std::fmt::Write as _;
 

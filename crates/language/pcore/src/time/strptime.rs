@@ -1,6 +1,6 @@
 //! Reading timestamps in the formats of Ruby's `DateTime._strptime`: [`parse`].
 //!
-//! The rule that must hold: the whole text must be read, and what a format does not name is not guessed
+//! Invariant: the whole text must be read, and what a format does not name is not guessed
 //! but for parts below the smallest that is named, which are zero.
 
 use super::TimeError;

@@ -1,7 +1,7 @@
 //! Named types. Main type: [`Alias`].
 //!
 //! An alias is made before what it stands for, so that it can hold itself; one that does is never freed.
-//! The rule that must hold: an alias is resolved once, and to something that is more than aliases.
+//! Invariant: an alias is resolved once, and to something that is more than aliases.
 
 use std::sync::{Arc, OnceLock};
 

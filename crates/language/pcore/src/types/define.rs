@@ -1,6 +1,6 @@
 //! Object types from the hash in `Object[{..}]`: [`ObjectType::define`].
 //!
-//! The rule that must hold: what a type says fits what its parents say, or it is refused in Puppet's
+//! Invariant: what a type says fits what its parents say, or it is refused in Puppet's
 //! words.
 
 use std::sync::Arc;

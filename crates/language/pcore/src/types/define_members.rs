@@ -1,6 +1,6 @@
 //! Attributes, functions and type parameters of an object type, from what stands behind their names.
 //!
-//! The rule that must hold: a member overrides an inherited one only if it says so and its type fits.
+//! Invariant: a member overrides an inherited one only if it says so and its type fits.
 
 use super::define::ObjectTypeError;
 use super::{

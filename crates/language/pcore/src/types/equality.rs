@@ -1,4 +1,4 @@
-//! When two types are equal. The rule that must hold: what is equal hashes equally.
+//! When two types are equal. Invariant: what is equal hashes equally.
 
 use std::hash::{Hash, Hasher};
 use std::mem;

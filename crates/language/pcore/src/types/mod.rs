@@ -1,6 +1,6 @@
 //! Which types there are. Main types: [`Type`] and its [`Kind`].
 //!
-//! The rule that must hold: a `Kind` is built by the constructors of this module tree only, so what they
+//! Invariant: a `Kind` is built by the constructors of this module tree only, so what they
 //! normalise (sizes are not negative, the values of an `Enum` are sorted) holds everywhere.
 
 mod alias;

@@ -1,6 +1,6 @@
 //! What types are made of: the parameters of strings, enums, tuples, structs, callables.
 //!
-//! The rule that must hold: sizes are not negative, and the texts of an enum are sorted and unique.
+//! Invariant: sizes are not negative, and the texts of an enum are sorted and unique.
 
 use std::sync::Arc;
 

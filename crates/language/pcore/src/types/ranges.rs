@@ -1,6 +1,6 @@
 //! Ranges of integers, floats and times.
 //!
-//! The rule that must hold: a range's `from` is not above its `to`.
+//! Invariant: a range's `from` is not above its `to`.
 
 use std::hash::{Hash, Hasher};
 

@@ -1,6 +1,6 @@
 //! Walking through a type and all that is in it: [`visit`].
 //!
-//! The rule that must hold: each alias and each named object is entered once, so the walk ends.
+//! Invariant: each alias and each named object is entered once, so the walk ends.
 
 use super::{Kind, Type};
 

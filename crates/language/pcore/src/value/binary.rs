@@ -1,6 +1,6 @@
 //! Bytes as a value. Main type: [`Binary`].
 //!
-//! The rule that must hold: its text is strict base64.
+//! Invariant: its text is strict base64.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! The language's own comparisons: [`Value::equals`] and [`Value::compare`].
 //!
-//! The rule that must hold: letters of ASCII compare without case, others with it; numbers compare by
+//! Invariant: letters of ASCII compare without case, others with it; numbers compare by
 //! what they are worth, and times with numbers as seconds.
 
 use std::cmp::Ordering;

@@ -1,7 +1,7 @@
 //! The language's hash: any value may be a key, entries keep the order they came in. Main type:
 //! [`Hash`].
 //!
-//! The rule that must hold: replacing the value of a key keeps its place, as in Ruby.
+//! Invariant: replacing the value of a key keeps its place, as in Ruby.
 
 use std::fmt;
 

@@ -1,6 +1,6 @@
 //! Instances of object types that are written in Puppet. Main type: [`Instance`].
 //!
-//! The rule that must hold: every attribute that a constructor can give has a value.
+//! Invariant: every attribute that a constructor can give has a value.
 
 use std::any::Any;
 use std::hash::{DefaultHasher, Hasher as _};

@@ -1,6 +1,6 @@
 //! When two values are the same key of a hash: Ruby's `eql?`. Main type: [`Key`].
 //!
-//! The rule that must hold: what is equal hashes equally, and a text hashes like the string value of
+//! Invariant: what is equal hashes equally, and a text hashes like the string value of
 //! that text, so that a hash is searched by `&str` without making a value.
 
 use std::hash::{Hash, Hasher};

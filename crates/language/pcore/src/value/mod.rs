@@ -1,6 +1,6 @@
 //! What a value of the language is. Main type: [`Value`].
 //!
-//! The rule that must hold: a value never changes once it is made, so it can be shared by clones on any
+//! Invariant: a value never changes once it is made, so it can be shared by clones on any
 //! thread; what holds other values holds them behind an `Arc`.
 
 mod binary;

@@ -1,7 +1,7 @@
 //! What objects do. Main type: [`Object`].
 //!
 //! A native object (a target, a set of results) implements it in Rust; instances of `Object` types
-//! written in Puppet are [`crate::Instance`]s. The rule that must hold: an object answers for every
+//! written in Puppet are [`crate::Instance`]s. Invariant: an object answers for every
 //! attribute that its type names, and never changes its answers for what `equals` compares.
 
 use std::any::Any;

@@ -1,6 +1,6 @@
 //! A regular expression as a value. Main type: [`Regexp`].
 //!
-//! It is compiled when it is first asked. The rule that must hold: two are equal if their sources are.
+//! It is compiled when it is first asked. Invariant: two are equal if their sources are.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};

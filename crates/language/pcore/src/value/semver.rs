@@ -1,6 +1,6 @@
 //! Semantic versions. Main type: [`SemVer`].
 //!
-//! The rule that must hold: versions order as semver.org says, but for Puppet's mistake that a numeric
+//! Invariant: versions order as semver.org says, but for Puppet's mistake that a numeric
 //! part of a pre-release comes *before* nothing and *below* a text (that one is semver's own rule).
 
 use std::cmp::Ordering;

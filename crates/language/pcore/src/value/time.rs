@@ -1,6 +1,6 @@
 //! Points in time and lengths of time, to the nanosecond. Main types: [`Timestamp`], [`Timespan`].
 //!
-//! The rule that must hold: a time is kept exactly; seconds as a float are only made when asked for.
+//! Invariant: a time is kept exactly; seconds as a float are only made when asked for.
 
 /// Nanoseconds of a second.
 pub(crate) const NANOS_PER_SECOND: i128 = 1_000_000_000;

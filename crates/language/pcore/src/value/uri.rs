@@ -1,6 +1,6 @@
 //! URIs as Ruby's `URI` reads and prints them. Main type: [`Uri`].
 //!
-//! The rule that must hold: a part that is not there is `None`, not empty; the port of a known scheme is
+//! Invariant: a part that is not there is `None`, not empty; the port of a known scheme is
 //! always there, and printed only if it is another one.
 
 use std::fmt::{self, Write as _};

@@ -1,6 +1,6 @@
 //! Where the text stands: [`Writer`].
 //!
-//! The rule that must hold: `column` counts characters since the last line break, and `indention` says
+//! Invariant: `column` counts characters since the last line break, and `indention` says
 //! that nothing but indentation and indicators stand there.
 
 use super::Layout;

@@ -1,6 +1,6 @@
 //! Files of modules: `loadyaml`, `loadjson`, `get_module_path`, `load_module_metadata`.
 //!
-//! The rule that must hold: files come from the environment's code and from nowhere else, so that they
+//! Invariant: files come from the environment's code and from nowhere else, so that they
 //! are the same when a program is evaluated again. A path that no module has is a file that is not there.
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Ranges of semantic versions. Main type: [`SemVerRange`].
 //!
-//! The rule that must hold: the text is what it was read from, and has no part in equality.
+//! Invariant: the text is what it was read from, and has no part in equality.
 
 mod interval;
 mod parse;

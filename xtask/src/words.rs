@@ -22,7 +22,6 @@ const QUESTION_OPENINGS_PER_1000: usize = 15;
 /// Crates whose names and comments are still to be made plain.
 const PENDING: &[&str] = &[
     "actions",
-    "admission",
     "agent",
     "api",
     "audit",
@@ -33,7 +32,6 @@ const PENDING: &[&str] = &[
     "code-settings",
     "code-sources",
     "code-store",
-    "decode-errors",
     "docs",
     "doctor",
     "environments",
@@ -43,8 +41,6 @@ const PENDING: &[&str] = &[
     "file-sync",
     "forges",
     "hiera",
-    "hocon",
-    "https",
     "inventory",
     "jobs",
     "lookup",

@@ -1,4 +1,4 @@
-//! The numbers of this crate, with their arithmetic.
+//! Limits and timeouts of this crate, with their arithmetic.
 
 use std::time::Duration;
 

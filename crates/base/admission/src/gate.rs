@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::defaults::SUMMARY_INTERVAL;
 use crate::limits::AdmissionLimits;
 use crate::network::PeerNetwork;
-use crate::table::{AdmissionTable, ConnectionStage, Entry};
+use crate::table::{AdmissionDecision, AdmissionTable, ConnectionStage};
 
 /// The gate of one listener; clones share it.
 #[derive(Debug, Clone)]
@@ -115,7 +115,7 @@ impl ConnectionGate {
         let cancel = CancellationToken::new();
         let entry = self.0.lock().enter(network, cancel.clone(), Instant::now());
         match entry {
-            Entry::Admitted { number, displaced } => {
+            AdmissionDecision::Admitted { number, displaced } => {
                 if let Some(displaced) = displaced {
                     displaced.cancel();
                     self.0.note_drop(network);
@@ -127,7 +127,7 @@ impl ConnectionGate {
                     displaced: cancel,
                 })
             }
-            Entry::Refused => None,
+            AdmissionDecision::Refused => None,
         }
     }
 }

@@ -9,7 +9,7 @@
 //! - A connection that is authenticated is never dropped for another one and counts against no
 //!   limit per network: thousands of nodes may share one address.
 //!
-//! The rule: [`AdmissionTable`](table::AdmissionTable) decides without I/O; the gate waits, counts
+//! Invariant: [`AdmissionTable`](table::AdmissionTable) decides without I/O; the gate waits, counts
 //! and cancels.
 
 pub mod defaults;

@@ -1,6 +1,6 @@
 //! Decides which connections are kept: [`AdmissionTable`], without I/O.
 //!
-//! The rules: a newcomer displaces at most one connection; what is displaced belongs to the network
+//! Invariants: a newcomer displaces at most one connection; what is displaced belongs to the network
 //! that has the most, or to the newcomer's own; and an authenticated connection is never displaced.
 
 use std::cmp::Reverse;
@@ -58,7 +58,7 @@ struct NetworkConnections {
 
 /// The decision about a newcomer.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Entry<T> {
+pub(crate) enum AdmissionDecision<T> {
     Admitted { number: u64, displaced: Option<T> },
     Refused,
 }
@@ -77,10 +77,15 @@ impl<T> AdmissionTable<T> {
     }
 
     /// Takes a silent connection of `network` in, if there is room or room can be made.
-    pub(crate) fn enter(&mut self, network: PeerNetwork, cancel: T, now: Instant) -> Entry<T> {
+    pub(crate) fn enter(
+        &mut self,
+        network: PeerNetwork,
+        cancel: T,
+        now: Instant,
+    ) -> AdmissionDecision<T> {
         let displaced = match self.make_room(network, now) {
             Ok(victim) => victim.and_then(|victim| self.leave(victim)),
-            Err(()) => return Entry::Refused,
+            Err(()) => return AdmissionDecision::Refused,
         };
         let number = self.next_number;
         self.next_number += 1;
@@ -96,7 +101,7 @@ impl<T> AdmissionTable<T> {
         let of_network = self.networks.entry(network).or_default();
         of_network.silent.insert(number);
         self.half_open += 1;
-        Entry::Admitted { number, displaced }
+        AdmissionDecision::Admitted { number, displaced }
     }
 
     /// The connection has come as far as `stage`; it never goes back.

@@ -11,7 +11,7 @@
 //! Left out on purpose: `include` (an error says so), and environment variables
 //! as a source of `${…}`.
 //!
-//! Rules that hold here: reading does no I/O beyond the one file; input of any
+//! Invariants: reading does no I/O beyond the one file; input of any
 //! kind gives a value or an [`Error`] with line and column, within the limits of
 //! [`defaults`].
 
@@ -28,14 +28,15 @@ use std::path::{Path, PathBuf};
 
 pub use serde_json::Value;
 
-/// Where and why a document cannot be read.
+/// Syntax error of a document, with its position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {what}")]
 pub struct Error {
-    /// From 1.
+    /// Line of the error, counted from 1.
     pub line: usize,
-    /// From 1, in characters.
+    /// Column of the error in characters, counted from 1.
     pub column: usize,
+    /// Cause of the error, without its position.
     pub what: String,
 }
 
@@ -56,7 +57,7 @@ pub enum FileError {
     Syntax { path: PathBuf, error: Error },
 }
 
-/// Reads a document.
+/// Parses the text of a document.
 pub fn parse(text: &str) -> Result<Value, Error> {
     if text.len() > defaults::MAX_BYTES {
         let what = format!("the document is larger than {} bytes", defaults::MAX_BYTES);
@@ -69,7 +70,7 @@ pub fn parse(text: &str) -> Result<Value, Error> {
     resolve::resolve(&parser::parse(text)?)
 }
 
-/// Reads a file; errors name it.
+/// Reads and parses a file; errors name its path.
 pub fn read_file(path: &Path) -> Result<Value, FileError> {
     let failed = |source| FileError::Read {
         path: path.to_owned(),

@@ -35,7 +35,7 @@ struct Parser<'a> {
     here: Path,
 }
 
-/// What stands between a key and its value.
+/// Operator between a key and its value.
 enum Assignment {
     Set,
     Append,
@@ -356,7 +356,7 @@ fn single(piece: Piece, at: Position) -> Result<Node, Error> {
     Ok(Node::Scalar(value))
 }
 
-/// How many bytes at the start are a JSON number; 0 if none is there.
+/// Returns the length of the JSON number at the start of `text`, in bytes; 0 if there is none.
 fn number_length(text: &str) -> usize {
     let bytes = text.as_bytes();
     let digits = |from: usize| {

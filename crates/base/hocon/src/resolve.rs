@@ -33,7 +33,7 @@ struct Resolver<'a> {
 #[derive(Clone)]
 struct Active<'a> {
     path: Path,
-    /// What was set for this path before it.
+    /// Earlier values of the same path.
     earlier: &'a [Node],
 }
 
@@ -236,7 +236,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn text(&mut self, mut parts: Vec<Part>, at: Position) -> Result<Option<Value>, Error> {
-        // What optional substitutions left: a lone value keeps its type.
+        // Optional substitutions may leave a single value, which keeps its type.
         let said = parts.iter().filter(|part| !part.is_blank()).count();
         if said == 0 && parts.iter().all(|part| matches!(part, Part::Text(_))) {
             return Ok(None);

@@ -23,8 +23,8 @@ use crate::handshakes::Failures;
 /// is left is cut. Also follows the TLS files: the caller runs
 /// [`ServerTls::watch`], this cuts the connections of revoked clients.
 ///
-/// Upgraded connections (WebSockets) belong to whoever took them, together with
-/// a [`Hold`](crate::Hold): this waits for those as well.
+/// Upgraded connections (WebSockets) belong to the handlers that upgraded them,
+/// which keep a [`Hold`](crate::Hold): this waits for those as well.
 pub fn serve(
     listener: TcpListener,
     tls: Arc<ServerTls>,
@@ -55,9 +55,9 @@ struct Server {
     /// Turns to compute a handshake.
     handshakes: Arc<Semaphore>,
     tasks: TaskTracker,
-    /// Told to stop: finish what runs.
+    /// Cancelled when the listener stops: running requests are finished.
     stop: CancellationToken,
-    /// The drain deadline has passed: end now.
+    /// Cancelled when the drain deadline has passed: connections end now.
     cut: CancellationToken,
 }
 

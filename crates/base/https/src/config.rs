@@ -1,4 +1,4 @@
-//! What a listener is told: [`Config`], with defaults from [`crate::defaults`].
+//! Configuration of a listener: [`Config`], with defaults from [`crate::defaults`].
 
 use std::time::Duration;
 
@@ -6,18 +6,18 @@ use admission::AdmissionLimits;
 
 use crate::defaults;
 
-/// Bounds of a listener.
+/// Limits of a listener.
 #[derive(Debug, Clone)]
 pub struct Config {
     pub handshake_timeout: Duration,
     /// Connections at the same time, in total and per network. While all of them are
     /// authenticated, more wait in the kernel's queue.
     pub admission: AdmissionLimits,
-    /// Time for a request head to arrive.
+    /// Timeout for the arrival of a request head.
     pub header_read_timeout: Duration,
-    /// How long a client may take nothing of its answer.
+    /// Time after which a connection is closed if the client reads nothing of its reply.
     pub write_stall_timeout: Duration,
-    /// How long requests may go on after `stop`.
+    /// Time that running requests have to finish after `stop`.
     pub drain_deadline: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! The numbers of this crate, with their reasons.
+//! Limits and timeouts of this crate, with their reasons.
 
 use std::time::Duration;
 
@@ -23,14 +23,15 @@ pub const MAX_CONNECTIONS: usize = 10_000;
 /// Time for a request's head to arrive, also on a kept-alive connection.
 pub const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a client may take nothing of what is sent to it. TCP itself would wait a quarter of an
-/// hour and more, and a client that keeps acknowledging without reading, for ever.
+/// Time after which a connection is closed if the client reads nothing of its reply. TCP itself
+/// would wait for a quarter of an hour or more, and forever for a client that acknowledges without
+/// reading.
 pub const WRITE_STALL_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// At most one line about failed handshakes in this time: anybody can cause them.
+/// At most one log line about failed handshakes in this time: any client can cause them.
 pub const HANDSHAKE_SUMMARY_INTERVAL: Duration = Duration::from_secs(60);
 
-/// How long requests may go on after the listener was told to stop.
+/// Time that running requests have to finish after the listener was stopped.
 pub const DRAIN_DEADLINE: Duration = Duration::from_secs(10);
 
 /// Largest request head that hyper buffers.

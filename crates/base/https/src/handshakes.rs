@@ -1,7 +1,7 @@
-//! How failed handshakes are logged: [`Failures`].
+//! Logging of failed handshakes: [`Failures`].
 //!
-//! The rule: one by one they are `debug`, since anybody can cause them by the thousand; at `info`
-//! there is at most one line in [`HANDSHAKE_SUMMARY_INTERVAL`], with their number.
+//! Invariant: each failure is logged at `debug` only, since any client can cause thousands of them;
+//! at `info` there is at most one line in [`HANDSHAKE_SUMMARY_INTERVAL`], with their number.
 
 use std::net::SocketAddr;
 use std::sync::Mutex;
@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use crate::defaults::HANDSHAKE_SUMMARY_INTERVAL;
 
-/// The failures that no line has told of yet.
+/// Failures that no log line has reported yet.
 #[derive(Debug, Default)]
 pub(crate) struct Failures(Mutex<Count>);
 
@@ -20,7 +20,7 @@ struct Count {
 }
 
 impl Failures {
-    /// Takes note of one more.
+    /// Records one more failure.
     pub(crate) fn note(&self, client: SocketAddr, why: &dyn std::fmt::Display) {
         tracing::debug!(%client, %why, "TLS handshake failed");
         let due = self
@@ -36,7 +36,7 @@ impl Failures {
 }
 
 impl Count {
-    /// The number to tell now, if a line is due.
+    /// Returns the number to report now, if a log line is due.
     fn add(&mut self, now: Instant) -> Option<u64> {
         self.untold += 1;
         let quiet = self.told_at.is_some_and(|told_at| {

@@ -1,8 +1,8 @@
-//! What belongs to a connection beyond its requests: [`Hold`], an extension of every request.
+//! Handle of a connection that outlives its requests: [`Hold`], an extension of every request.
 //!
-//! For handlers that take their connection over (WebSockets). The rule: whoever
-//! does so keeps the hold for as long, and ends when [`Hold::lost`] says so; then
-//! an upgraded connection outlives neither its certificate nor its server.
+//! It is for handlers that upgrade their connection (WebSockets). Invariant: such a handler keeps
+//! the hold as long as it uses the connection, and ends when [`Hold::lost`] returns, so an upgraded
+//! connection outlives neither its certificate nor its server.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::peer::PeerCertificate;
 
-/// A share in a connection. [`crate::serve`] does not return while there is one.
+/// Handle of a connection. [`crate::serve`] does not return while one exists.
 #[derive(Debug, Clone)]
 pub struct Hold {
     tls: Arc<ServerTls>,
@@ -23,12 +23,12 @@ pub struct Hold {
     admission: Arc<Admission>,
 }
 
-/// Why a connection has to end.
+/// Reason for which a connection has to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lost {
     /// The client's certificate was revoked.
     Revoked,
-    /// The server stopped, and the time to finish is over.
+    /// The server stopped, and the drain deadline has passed.
     Stopped,
 }
 
@@ -61,7 +61,7 @@ impl Hold {
         self.admission.advance(stage);
     }
 
-    /// Returns when the connection has to end; at once if that is so already.
+    /// Returns when the connection has to end; immediately if it already has to.
     pub async fn lost(&self) -> Lost {
         tokio::select! {
             () = self.cut.cancelled() => Lost::Stopped,

@@ -1,4 +1,4 @@
-//! Who is at the other end: [`PeerCertificate`], an extension of every request.
+//! Verified client certificate of a connection: [`PeerCertificate`], an extension of every request.
 
 use std::sync::Arc;
 
@@ -13,18 +13,18 @@ pub struct PeerCertificate(pub Option<Arc<Peer>>);
 pub struct Peer {
     /// The leaf certificate in DER.
     pub der: CertificateDer<'static>,
-    /// Its common name.
+    /// Common name of the certificate.
     pub certname: String,
 }
 
 impl PeerCertificate {
-    /// The certname, if there is a verified certificate.
+    /// Returns the certname; `None` without a verified certificate.
     pub fn certname(&self) -> Option<&str> {
         self.0.as_deref().map(|peer| peer.certname.as_str())
     }
 
-    /// Reads the peer of a finished handshake. A certificate without one common
-    /// name speaks for nobody, so its holder counts as unknown.
+    /// Reads the peer of a finished handshake. A certificate without exactly one
+    /// common name does not identify a client, so its holder counts as unknown.
     pub(crate) fn of(connection: &rustls::ServerConnection) -> Self {
         let leaf = connection
             .peer_certificates()
@@ -35,7 +35,7 @@ impl PeerCertificate {
                 certname,
             })),
             Err(error) => {
-                tracing::warn!(%error, "a client's certificate is of our CA but names nobody");
+                tracing::warn!(%error, "the certificate of a client is valid but has no usable certname; the client counts as unknown");
                 None
             }
         });

@@ -27,10 +27,10 @@ fn network(last: u8) -> PeerNetwork {
 }
 
 /// The number of an admitted connection and the one it displaced.
-fn admitted(entry: Entry<&'static str>) -> (u64, Option<&'static str>) {
+fn admitted(entry: AdmissionDecision<&'static str>) -> (u64, Option<&'static str>) {
     match entry {
-        Entry::Admitted { number, displaced } => (number, displaced),
-        Entry::Refused => panic!("refused"),
+        AdmissionDecision::Admitted { number, displaced } => (number, displaced),
+        AdmissionDecision::Refused => panic!("refused"),
     }
 }
 
@@ -44,7 +44,10 @@ fn a_network_at_its_limit_displaces_its_own_oldest_silent_connection() {
     assert_eq!(displaced, Some("silent"));
     // Only handshakes are left: a fresh one is not given up, an old one is.
     table.advance(third, ConnectionStage::Handshaking);
-    assert_eq!(table.enter(network(1), "late", now), Entry::Refused);
+    assert_eq!(
+        table.enter(network(1), "late", now),
+        AdmissionDecision::Refused
+    );
     let (_, displaced) = admitted(table.enter(network(1), "later", now + PATIENCE));
     assert_eq!(displaced, Some("speaks"));
     // Other networks have nothing to do with it.
@@ -91,7 +94,10 @@ fn authenticated_connections_are_never_displaced_and_count_against_no_network() 
     assert_eq!(displaced, Some("anonymous"));
     table.advance(last, ConnectionStage::Authenticated);
     assert!(table.is_full_of_authenticated());
-    assert_eq!(table.enter(network(3), "one more", now), Entry::Refused);
+    assert_eq!(
+        table.enter(network(3), "one more", now),
+        AdmissionDecision::Refused
+    );
     table.leave(last);
     assert!(!table.is_full_of_authenticated());
 }
@@ -115,7 +121,7 @@ proptest! {
                 0 => {
                     let expected = table.next_number;
                     let entry = table.enter(network(last), expected, now);
-                    if let Entry::Admitted { displaced: Some(displaced), .. } = entry {
+                    if let AdmissionDecision::Admitted { displaced: Some(displaced), .. } = entry {
                         prop_assert!(!authenticated.contains(&displaced));
                     }
                 }

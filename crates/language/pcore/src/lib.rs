@@ -1,7 +1,7 @@
 //! Puppet's values and its type system: what a value is, which types there are, which value belongs to
 //! which type, and how values are converted, compared, printed and put into data.
 //!
-//! The crate knows nothing of evaluating: whoever runs programs hands it values and types.
+//! The crate is independent of evaluation: the evaluator passes values and types to it.
 //!
 //! - [`Value`] is any value of the language: immutable, cheap to clone, shared between threads.
 //! - [`Type`] is any type of it; [`Kind`] says which.

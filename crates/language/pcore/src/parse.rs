@@ -1,7 +1,7 @@
 //! Types from text, as metadata of tasks and plans writes them: [`Type::parse`].
 //!
-//! Invariant: only literals are taken; a name that nobody knows becomes a reference, so
-//! that who uses the type can say so.
+//! Invariant: only literals are accepted; an unknown name becomes a type reference, so that the
+//! user of the type can report it.
 
 use std::sync::Arc;
 
@@ -207,7 +207,7 @@ impl Reader<'_> {
     }
 }
 
-/// A type that nobody knows stays a reference with its arguments.
+/// Applies arguments to a type. An unknown type stays a reference with its arguments.
 fn access(ty: &Type, arguments: &[Value]) -> Result<Value, TypeTextError> {
     match ty.kind() {
         Kind::Reference(text) => {

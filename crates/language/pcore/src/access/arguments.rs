@@ -1,4 +1,4 @@
-//! What arguments of types are called in messages, and checks that many types share.
+//! Labels of type arguments in messages, and checks shared by many types.
 
 use super::{AccessError, type_label};
 use crate::describe::article;
@@ -120,7 +120,7 @@ pub(super) fn type_at<'a>(
     }
 }
 
-/// Whether an argument can be the end of a range.
+/// True if an argument can be the bound of a range.
 pub(super) fn is_range_end(value: Option<&Value>) -> bool {
     match value {
         Some(Value::Int(_) | Value::Default) => true,

@@ -1,7 +1,7 @@
 //! References to resources and classes: `File['/x']`, `Class['x']`.
 //!
-//! Invariant: parameters of resources (`File['/x']['mode']`) are looked up by whoever has
-//! the catalog, not here.
+//! Invariant: parameters of resources (`File['/x']['mode']`) are looked up by the owner of the
+//! catalog, not here.
 
 use super::AccessError;
 use super::arguments::{flatten, key_type_name};

@@ -136,7 +136,7 @@ impl Type {
     }
 }
 
-/// How messages call a type: `Integer-Type`.
+/// Label of a type in messages: `Integer-Type`.
 fn type_label(ty: &Type) -> String {
     format!("{ty}-Type")
 }

@@ -1,4 +1,4 @@
-//! Whether one type takes every value of another: [`Type::is_assignable`].
+//! Assignability of types: [`Type::is_assignable`].
 //!
 //! Invariant: the cases stand in the order in which Puppet asks them, since some answers
 //! of Puppet depend on it.
@@ -8,13 +8,13 @@ use super::{callable, collections, objects, strings};
 use crate::types::{Alias, Kind, Type};
 
 impl Type {
-    /// Whether every value of the other type is one of this type.
+    /// True if every value of the other type is an instance of this type.
     #[must_use]
     pub fn is_assignable(&self, other: &Self) -> bool {
         assignable(self, other, &mut Trail::new())
     }
 
-    /// Whether `undef` is taken.
+    /// True if the type accepts `undef`.
     #[must_use]
     pub fn accepts_undef(&self) -> bool {
         self.is_assignable(&Self::undef())
@@ -60,7 +60,7 @@ fn variant(ty: &Type, types: &[Type], other: &Type, trail: &mut Trail<'_>) -> bo
     }
 }
 
-/// What the other type being made of others means for every type.
+/// Rules for a composite other type, which apply to every type.
 fn by_other(ty: &Type, other: &Type, trail: &mut Trail<'_>) -> bool {
     match other.kind() {
         Kind::Unit => true,
@@ -102,8 +102,8 @@ fn by_other_alias(ty: &Type, other: &Type, alias: &Alias, trail: &mut Trail<'_>)
     })
 }
 
-/// What each type takes by itself. The other is no alias, and a `Variant`, `Optional` or `NotUndef` only
-/// where that is said above.
+/// Rules of each type. `other` is never an alias; it is a `Variant`, `Optional` or `NotUndef` only in the cases
+/// described above.
 fn own(ty: &Type, other: &Type, trail: &mut Trail<'_>) -> bool {
     match ty.kind() {
         Kind::Any | Kind::Unit => true,

@@ -30,14 +30,14 @@ pub(super) fn assignable(mine: &CallableType, other: &Type, trail: &mut Trail<'_
 }
 
 impl Type {
-    /// Whether it is a callable, a choice of callables or (if that is allowed) an optional one.
+    /// True for a callable, a variant of callables or, if `optional` is set, an optional one.
     #[must_use]
     pub fn is_callable(&self, optional: bool) -> bool {
         callable_within(self, optional, ALIASES_MAX)
     }
 }
 
-/// How many aliases a callable may be hidden behind: one that only leads back to itself is none.
+/// Maximum number of aliases followed to a callable; an alias that only leads back to itself is not callable.
 const ALIASES_MAX: u32 = 8;
 
 fn callable_within(ty: &Type, optional: bool, aliases: u32) -> bool {
@@ -58,7 +58,7 @@ fn callable_within(ty: &Type, optional: bool, aliases: u32) -> bool {
 }
 
 impl CallableType {
-    /// Whether it can be called with arguments of these types; a last callable is the block.
+    /// True if it accepts arguments of these types; a last callable is the block.
     #[must_use]
     pub fn accepts(&self, arguments: &[Type]) -> bool {
         let trail = &mut Trail::new();

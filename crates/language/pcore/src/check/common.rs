@@ -26,7 +26,7 @@ impl Type {
     }
 }
 
-/// What two types of one kind, or of two kinds of strings, have in common.
+/// Common supertype of two types of one kind, or of two kinds of strings.
 fn same_kind(ty: &Type, other: &Type) -> Option<Type> {
     Some(match (ty.kind(), other.kind()) {
         (Kind::Array { element: a, .. }, Kind::Array { element: b, .. }) => {

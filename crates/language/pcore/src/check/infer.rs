@@ -1,5 +1,5 @@
-//! What type a value has: [`Type::infer`] with one type for all elements, [`Type::infer_detailed`] with
-//! the type of each.
+//! Type inference of values: [`Type::infer`] gives one type for all elements, [`Type::infer_detailed`] the
+//! type of each.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Whether a value belongs to a type: [`Type::is_instance`].
+//! Instance check: [`Type::is_instance`].
 //!
 //! Invariant: an alias that only leads back to itself about the same value says no.
 
@@ -12,14 +12,14 @@ use crate::types::{InitType, Kind, StringType, StructElement, TupleType, Type};
 use crate::value::{Hash, Object, Uri, Value};
 
 impl Type {
-    /// Whether the value belongs to the type.
+    /// True if the value is an instance of the type.
     #[must_use]
     pub fn is_instance(&self, value: &Value) -> bool {
         is_instance(self, value, &mut Trail::new())
     }
 }
 
-/// What asking an alias can give, besides yes and no.
+/// Result of an instance check that may lead through recursive aliases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Answer {
     No,
@@ -80,7 +80,7 @@ pub(super) fn is_instance(ty: &Type, value: &Value, trail: &mut Trail<'_>) -> bo
     }
 }
 
-/// Whether something other than aliases and variants says that the value belongs to the type.
+/// Result of the instance check by types other than aliases and variants.
 fn really(ty: &Type, value: &Value, trail: &mut Trail<'_>) -> Answer {
     if trail.is_too_deep() {
         return Answer::No;

@@ -3,7 +3,7 @@
 use crate::types::{IntRange, Kind, TupleType, Type};
 
 impl Type {
-    /// Whether the values of the type can be iterated.
+    /// True if the values of the type can be iterated.
     #[must_use]
     pub fn is_iterable(&self) -> bool {
         match self.kind() {

@@ -5,8 +5,8 @@
 
 use crate::value::{SemVer, Value};
 
-/// Whether a value matches a pattern: a regex, a type, a version range, a list or hash of patterns, or a
-/// value that equals it.
+/// True if a value matches a pattern: a regex, a type, a version range, a list or hash of patterns, or an
+/// equal value.
 pub(crate) fn matches(value: &Value, pattern: &Value) -> bool {
     match pattern {
         Value::Regexp(regexp) => value.as_str().is_some_and(|text| regexp.is_match(text)),

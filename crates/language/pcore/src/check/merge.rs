@@ -1,4 +1,4 @@
-//! How the types of one `Variant` are merged: texts, patterns, version ranges, numbers, times.
+//! Merging of the types in one `Variant`: strings, patterns, version ranges, numbers, times.
 //!
 //! Invariant: merged types stand where Puppet puts them, since the order is printed.
 

@@ -52,7 +52,7 @@ pub(super) fn assignable(ty: &Type, other: &Type, trail: &mut Trail<'_>) -> bool
     }
 }
 
-/// Whether each of the parameters is matched by the other's of that name.
+/// True if each parameter matches the parameter of the same name in the other type.
 fn parameters_match(mine: &Value, theirs: Option<&Hash>) -> bool {
     mine.as_hash().is_none_or(|mine| {
         mine.iter().all(|(name, wanted)| {
@@ -117,7 +117,7 @@ fn object_takes(object: &ObjectType, other: &Type) -> bool {
     }
 }
 
-/// Whether the other is this type or inherits from it; all inherit from `Object`.
+/// True if `other` is this type or inherits from it; all object types inherit from `Object`.
 pub(super) fn is_or_inherits(object: &ObjectType, other: &ObjectType) -> bool {
     if object.is_root() || object == other {
         return true;

@@ -1,4 +1,4 @@
-//! What keeps questions about recursive aliases from going on for ever. Main type: [`Trail`].
+//! Recursion guard for checks of recursive aliases. Main type: [`Trail`].
 //!
 //! Two sides are followed: *this* (the type that is asked) and *that* (the type or value it is asked
 //! about). A side is recursive when the same alias (or value) comes by again. When both sides are, all
@@ -20,7 +20,7 @@ impl Recursion {
     }
 }
 
-/// What came by on both sides.
+/// Aliases visited on both sides.
 #[derive(Debug, Default)]
 pub(super) struct Guard {
     this: Vec<usize>,
@@ -32,7 +32,7 @@ pub(super) struct Guard {
 #[derive(Debug)]
 struct Asked<'g> {
     pair: (usize, usize),
-    /// How many elements deep it was asked.
+    /// Nesting level of elements.
     level: u32,
     before: Option<&'g Asked<'g>>,
 }
@@ -170,7 +170,7 @@ impl Trail<'_> {
 }
 
 impl Guard {
-    /// Whether it is new on this side.
+    /// Records an alias on this side; true if it is new.
     fn enter_this(&mut self, address: usize) -> bool {
         if self.recursion.this {
             return false;
@@ -189,7 +189,7 @@ impl Guard {
         true
     }
 
-    /// Whether it is new on that side.
+    /// Records an alias on that side; true if it is new.
     fn enter_that(&mut self, address: usize) -> bool {
         if self.recursion.that {
             return false;

@@ -49,7 +49,7 @@ fn refuse(from: &Value, to: &'static str) -> ConversionError {
     }
 }
 
-/// What an iteration over a value yields; `None` if it cannot be iterated.
+/// Elements of a value for iteration; `None` if it cannot be iterated.
 pub(crate) fn elements(value: &Value) -> Result<Option<Vec<Value>>, ConversionError> {
     Ok(Some(match value {
         Value::Array(values) => values.to_vec(),

@@ -1,4 +1,4 @@
-//! How values of a type are made: several signatures, each with its function. Main type:
+//! Constructors of types (`new`): several signatures, each with its function. Main type:
 //! [`Constructor`].
 //!
 //! Invariant: the first signature that takes the arguments is called; if none does, the
@@ -12,7 +12,7 @@ use crate::value::Value;
 
 type Make = Box<dyn Fn(&[Value]) -> Result<Value, ConversionError> + Send + Sync>;
 
-/// What to say of arguments.
+/// Makes the error for unaccepted arguments.
 type Say = fn(&[Value]) -> ConversionError;
 
 /// The ways in which values of a type are made.
@@ -20,7 +20,7 @@ pub(super) struct Constructor {
     /// As messages call it.
     name: String,
     ways: Vec<(Signature, Make)>,
-    /// What to say of arguments that no signature takes.
+    /// Errors for arguments that no signature accepts.
     refusals: Vec<(Signature, Say)>,
 }
 

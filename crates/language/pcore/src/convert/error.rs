@@ -1,4 +1,4 @@
-//! Why a value could not be made. Main type: [`ConversionError`].
+//! Errors of conversions to a type. Main type: [`ConversionError`].
 
 use crate::defaults::{CONVERTED_ELEMENTS_MAX, FORMATTED_WIDTH_MAX};
 use crate::describe::TypeMismatch;

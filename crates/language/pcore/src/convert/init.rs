@@ -7,17 +7,17 @@ use super::{ConversionError, constructor_of, new_instance};
 use crate::types::{InitType, IntRange, Kind, TupleType, Type};
 use crate::value::Value;
 
-/// What a `T` can be made from.
+/// Arguments from which a value of a type can be created.
 pub(crate) struct Accepted {
     /// Single values of these types.
     pub(crate) single: Vec<Type>,
     /// Lists of arguments.
     pub(crate) several: Vec<Type>,
-    /// Whether a list of arguments may hold one.
+    /// True if a list of several arguments is accepted as well.
     pub(crate) several_may_be_one: bool,
 }
 
-/// What values are taken by an `Init` with a type.
+/// Arguments accepted by an `Init` type with a parameter.
 pub(crate) fn init_types(init: &InitType) -> Result<Accepted, ConversionError> {
     let Some(ty) = &init.ty else {
         return Ok(Accepted {

@@ -44,7 +44,7 @@ fn construct(ty: &Type, arguments: &[Value]) -> Result<Value, ConversionError> {
     }
 }
 
-/// How values of the type are made.
+/// Constructor of a type.
 fn constructor_of(ty: &Type) -> Result<Constructor, ConversionError> {
     Ok(match ty.kind() {
         Kind::Integer(_) => number::integer(),

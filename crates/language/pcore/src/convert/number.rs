@@ -31,7 +31,7 @@ fn float_text() -> String {
     format!(r"(?:{DECIMAL}(?:\.\d+)?(?:[eE]-?\d+)?)")
 }
 
-/// What an integer can be made from.
+/// Type of the values that can be converted to an integer.
 fn integer_convertible() -> Type {
     let pattern = Regexp::new(format!(r"\A{SIGN}(?:(?:\d+)|{HEX}|{BINARY})\z"));
     let types = vec![

@@ -156,7 +156,7 @@ fn element(value: &Value) -> Option<StructElement> {
     }
 }
 
-/// What a program would write in brackets.
+/// Parameters of the type as a program would write them in brackets.
 fn arguments(bare: &Type, fields: &Hash) -> Option<Vec<Value>> {
     let given = |name: &str| {
         fields

@@ -1,4 +1,4 @@
-//! Why a call does not fit: [`describe_call`].
+//! Description of a call that no signature accepts: [`describe_call`].
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ pub struct Signature {
     pub block_name: Arc<str>,
 }
 
-/// Why none of the signatures takes arguments of these types (a last callable is the block). The name is
-/// the function's, or `lambda` for a block.
+/// Describes why no signature accepts arguments of these types (a last callable is the block). `name` is
+/// the name of the function, or `lambda` for a block.
 #[must_use]
 pub fn describe_call(name: &str, signatures: &[Signature], arguments: &[Type]) -> String {
     let mut found: Vec<Vec<Mismatch>> = signatures

@@ -8,7 +8,7 @@ use super::path::{Step, and};
 use crate::types::visit;
 use crate::types::{CallableType, IntRange, Kind, StructElement, TupleType, Type};
 
-/// What does not fit; nothing if all does.
+/// Mismatches between two types; empty if `expected` accepts `actual`.
 pub(super) fn describe(expected: &Type, actual: &Type, path: &[Step]) -> Vec<Mismatch> {
     let mut unresolved = None;
     visit(expected, &mut |ty| {
@@ -51,8 +51,8 @@ fn inside(expected: &Type, original: &Type, actual: &Type, path: &[Step]) -> Vec
     }
 }
 
-/// How many choices a description follows without going into an element. Each may branch, so types that
-/// hold themselves make at most 2 to the 8th lines of it.
+/// Maximum number of nested choices in a description without descending into an element. Each may branch, so
+/// recursive types give at most 2 to the 8th lines.
 const CHOICES_MAX: usize = 8;
 
 fn choices_at_end(path: &[Step]) -> usize {

@@ -1,4 +1,4 @@
-//! What does not fit. Main type: [`Mismatch`].
+//! A single type mismatch. Main type: [`Mismatch`].
 //!
 //! Invariant: the place of a mismatch does not depend on the choice that led to it.
 
@@ -92,7 +92,7 @@ impl Mismatch {
         }
     }
 
-    /// What both say together.
+    /// Combines two mismatches at the same position.
     pub(super) fn merge(&self, other: &Self) -> Self {
         let what = match (&self.what, &other.what) {
             (

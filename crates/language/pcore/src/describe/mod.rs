@@ -1,4 +1,4 @@
-//! Why a value or a type does not fit: the words that Puppet uses, since users match on them.
+//! Descriptions of type mismatches, in Puppet's exact words, since users match on them.
 //!
 //! [`describe_mismatch`] says it of one type, [`Signature`]s of a call, [`describe_parameters`] of the
 //! parameters of a class, define, task or plan. Invariant: a description is only made when
@@ -26,7 +26,7 @@ pub struct TypeMismatch {
     message: String,
 }
 
-/// Why one type does not take another: lines, or nothing if it does.
+/// Describes why a type does not accept another one, in lines; empty if it does.
 #[must_use]
 pub fn describe_mismatch(name: &str, expected: &Type, actual: &Type) -> String {
     let errors = describer::describe(expected, actual, &[Step::Subject(name.to_owned())]);

@@ -1,4 +1,4 @@
-//! Why the parameters of a class, define, task or plan do not fit: [`describe_parameters`].
+//! Description of wrong parameters of a class, defined type, task or plan: [`describe_parameters`].
 
 use super::describer::describe;
 use super::mismatch::{Mismatch, What};

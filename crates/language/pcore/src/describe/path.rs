@@ -1,4 +1,4 @@
-//! Where in a type something does not fit. Main type: [`Step`].
+//! Path to a mismatch inside a type. Main type: [`Step`].
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ pub(super) enum Step {
 }
 
 impl Step {
-    /// Whether it is a choice among several, which does not make places differ.
+    /// True for a choice among alternatives, which is ignored when positions are compared.
     pub(super) fn is_choice(&self) -> bool {
         matches!(self, Self::Variant(_) | Self::Signature(_))
     }

@@ -8,7 +8,7 @@ use super::spec::{Format, FormatError, FormatMap};
 use crate::types::{Kind, Type};
 use crate::value::{Hash, Value};
 
-/// How deep a text is indented, and whether it is.
+/// Indentation of a container: its level, and whether indenting is on.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Indentation {
     level: usize,
@@ -54,7 +54,7 @@ impl Indentation {
         }
     }
 
-    /// Whether the container begins on a line of its own.
+    /// True if the container starts on its own line.
     fn breaks(self) -> bool {
         self.indenting && self.level > 0 && !self.first
     }

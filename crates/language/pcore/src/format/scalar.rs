@@ -114,7 +114,7 @@ fn string(text: &str, format: &Format) -> Result<String, FormatError> {
     }
 }
 
-/// What Ruby's `strip` takes off.
+/// True for the characters that Ruby's `strip` removes.
 fn is_stripped(c: char) -> bool {
     c == '\0' || c == '\u{b}' || c.is_ascii_whitespace()
 }

@@ -48,7 +48,7 @@ pub enum FormatError {
     TooWide(usize),
 }
 
-/// What a number that is not negative begins with.
+/// Character before a non-negative number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sign {
     Ignore,
@@ -178,7 +178,7 @@ impl Format {
         }
     }
 
-    /// What a list or hash is put between.
+    /// Opening and closing delimiters of a list or hash.
     pub(super) fn delimiters(
         &self,
         usual: (&'static str, &'static str),
@@ -211,7 +211,7 @@ fn size(digits: &str) -> Result<Option<usize>, FormatError> {
 pub(super) struct FormatMap(Vec<(Type, Format)>);
 
 impl FormatMap {
-    /// What is used without any format.
+    /// Default formats.
     pub(super) fn usual() -> Self {
         let container = |letter: &str, separator2: &str| Format {
             separator: Some(", ".to_owned()),
@@ -230,7 +230,7 @@ impl FormatMap {
         ])
     }
 
-    /// What is used for what is in lists and hashes.
+    /// Default formats for elements of lists and hashes.
     pub(super) fn usual_inner() -> Self {
         Self(vec![(Type::any(), Format::known("%p"))])
     }

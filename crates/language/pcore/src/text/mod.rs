@@ -18,7 +18,7 @@ pub use syntax::{ruby_float, ruby_inspect};
 use crate::types::{Kind, Type};
 use crate::value::{Regexp, Value};
 
-/// What stands for a sensitive value.
+/// Text printed instead of a sensitive value.
 pub const REDACTED: &str = "Sensitive [value redacted]";
 
 /// The text that programs see of a type: aliases, objects and type sets show what they stand for.

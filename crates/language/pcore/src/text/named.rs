@@ -1,4 +1,4 @@
-//! How types with names print: resources, aliases, objects, type sets, the runtime.
+//! Printing of named types: resources, aliases, objects, type sets, runtime types.
 
 use super::printer::Printer;
 use super::quote::quote;
@@ -15,7 +15,7 @@ const BUILT_IN_ALIASES: [&str; 5] = [
     "Puppet::LookupValue",
 ];
 
-/// What the bare `TypeSet` is, which Puppet prints in full.
+/// Text of the unparameterized `TypeSet`, which Puppet prints in full.
 const ANY_TYPE_SET: &str = "TypeSet[{pcore_uri => 'http://puppet.com/2016.1/pcore', \
     pcore_version => '1.0.0', name_authority => 'http://puppet.com/2016.1/runtime', \
     name => 'DefaultTypeSet', version => '0.0.0'}]";

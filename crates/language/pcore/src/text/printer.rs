@@ -15,7 +15,7 @@ use crate::types::{CallableType, IntRange, Kind, StringType, StructElement, Type
 pub(crate) struct Printer {
     pub(super) out: String,
     pub(super) expanded: bool,
-    /// How deep lists and hashes are indented; `None` is one line.
+    /// Indentation of lists and hashes in levels; `None` prints on one line.
     pub(super) indent: Option<usize>,
     /// Aliases that are being shown.
     pub(super) open: Vec<usize>,
@@ -265,7 +265,7 @@ impl Printer {
     }
 }
 
-/// What a range says in brackets: nothing if it is unbounded.
+/// Parameters of a range as printed in brackets: empty if it is unbounded.
 fn range_words(range: Option<IntRange>) -> Vec<String> {
     range.map_or_else(Vec::new, |range| {
         bounds(

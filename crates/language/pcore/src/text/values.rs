@@ -115,7 +115,7 @@ impl Printer {
     }
 }
 
-/// Whether a list is short enough for one line.
+/// True if a list is short enough for one line.
 fn is_short(values: &[Value], indent: usize) -> bool {
     let width = |value: &Value| match value {
         Value::Undef => 3,

@@ -74,7 +74,7 @@ impl Field {
         })
     }
 
-    /// What this field shows of a length of time.
+    /// Value of this field for a duration in nanoseconds.
     fn value(&self, nanos: i128) -> i128 {
         let whole = nanos / self.unit.nanos();
         match self.unit {

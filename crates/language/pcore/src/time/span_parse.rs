@@ -54,7 +54,7 @@ fn field_nanos(field: &Field, digits: &[u8]) -> Result<Option<i128>, TimeError> 
 struct Matcher<'a> {
     text: &'a [u8],
     segments: &'a [Segment],
-    /// What fields took, the last one first.
+    /// Text matched by each field, the last field first.
     groups: Vec<(Field, &'a [u8])>,
     failed: Vec<bool>,
 }

@@ -9,7 +9,7 @@ use super::civil::{Civil, MONTHS, WEEKDAYS};
 use crate::defaults::FORMATTED_WIDTH_MAX;
 use crate::value::Timestamp;
 
-/// What stands between `%` and the letter.
+/// Flags and width between `%` and the conversion letter.
 #[derive(Debug, Clone, Copy, Default)]
 struct Flags {
     /// `-`, `0` or `_`; the last one counts.
@@ -192,7 +192,7 @@ impl Moment {
 
     fn zone_number(&self, flags: Flags) -> Option<String> {
         let offset = self.offset.unwrap_or(0);
-        // a dash says that UTC is nobody's local time
+        // a dash marks UTC as an unknown local time
         let nowhere = self.offset.is_none() && flags.pad == Some('-');
         let sign = if offset < 0 || nowhere { '-' } else { '+' };
         let (hours, minutes, seconds) = (

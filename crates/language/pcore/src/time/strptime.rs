@@ -11,7 +11,7 @@ use crate::value::Timestamp;
 /// More than a timestamp can hold, and little enough to count its seconds.
 const YEARS_MAX: u64 = 1_000_000_000;
 
-/// What was read.
+/// Fields read from a text.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Parsed {
     year: Option<i64>,
@@ -309,7 +309,7 @@ fn field(format: &str) -> Option<(char, &str)> {
     Some((letter, chars.as_str()))
 }
 
-/// Whether a format goes on with a digit or a field of digits.
+/// True if a format continues with a digit or a numeric field.
 fn followed_by_number(format: &str) -> bool {
     let mut chars = format.chars();
     match chars.next() {

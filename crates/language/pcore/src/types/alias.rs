@@ -42,13 +42,13 @@ impl Alias {
         &self.name
     }
 
-    /// What it stands for, once that is known.
+    /// The aliased type; `None` until it is resolved.
     #[must_use]
     pub fn resolved(&self) -> Option<&Type> {
         self.resolved.get().map(|resolved| &resolved.ty)
     }
 
-    /// Whether the type holds the alias itself.
+    /// True if the aliased type contains the alias itself.
     #[must_use]
     pub fn is_recursive(&self) -> bool {
         self.resolved
@@ -103,7 +103,7 @@ impl Alias {
     }
 }
 
-/// Whether there is something other than aliases and variants in it.
+/// True if the type contains something other than aliases and variants.
 fn has_real_type(ty: &Type) -> bool {
     let mut found = false;
     visit(ty, &mut |one| {

@@ -61,7 +61,7 @@ impl Type {
         })
     }
 
-    /// What JSON can hold.
+    /// The type `Data`: values that JSON can represent.
     #[must_use]
     pub fn data() -> Self {
         static DATA: LazyLock<Type> = LazyLock::new(|| {
@@ -77,7 +77,7 @@ impl Type {
         DATA.clone()
     }
 
-    /// What keys of rich data may be.
+    /// The type `RichDataKey`: keys of hashes in rich data.
     #[must_use]
     pub fn rich_data_key() -> Self {
         static KEY: LazyLock<Type> = LazyLock::new(|| {
@@ -88,7 +88,7 @@ impl Type {
         KEY.clone()
     }
 
-    /// What a catalog can hold.
+    /// The type `RichData`: values that a catalog can contain.
     #[must_use]
     pub fn rich_data() -> Self {
         static RICH: LazyLock<Type> = LazyLock::new(|| {

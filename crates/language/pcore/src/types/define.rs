@@ -252,7 +252,7 @@ fn attribute_specs(
     Ok(specs)
 }
 
-/// Whether a type holds a reference to one that is not known.
+/// Text of the first unresolved type reference in a type; `None` if all are resolved.
 #[must_use]
 pub fn unresolved_reference(ty: &Type) -> Option<String> {
     let mut found = None;

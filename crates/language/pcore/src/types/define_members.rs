@@ -38,7 +38,7 @@ fn function_spec() -> Type {
     ])
 }
 
-/// What the hash behind a name says; a bare type says only itself.
+/// Definition of an attribute or function, parsed from its hash or from a bare type.
 struct Spec {
     ty: Type,
     is_final: Option<bool>,
@@ -193,7 +193,7 @@ pub(super) fn type_parameter(
     Ok(TypeParameter { ty, value })
 }
 
-/// What an override is checked by.
+/// Properties of a member that an override is checked against.
 struct Member {
     label: String,
     ty: Type,

@@ -1,4 +1,4 @@
-//! When two types are equal. Invariant: what is equal hashes equally.
+//! Equality and hashing of types. Invariant: equal types have equal hashes.
 
 use std::hash::{Hash, Hasher};
 use std::mem;

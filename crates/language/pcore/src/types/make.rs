@@ -99,7 +99,7 @@ impl Type {
         Kind::String(StringType::Size(size.to_size())).into()
     }
 
-    /// Exactly this text.
+    /// The `String` type that contains only this text.
     pub fn string_value(text: impl Into<Arc<str>>) -> Self {
         Kind::String(StringType::Value(text.into())).into()
     }
@@ -204,7 +204,7 @@ impl Type {
         }
     }
 
-    /// `Type[T]`.
+    /// The type `Type[T]`, whose values are `T` and its subtypes.
     #[must_use]
     pub fn type_of(ty: Self) -> Self {
         Kind::Type(Some(ty)).into()
@@ -230,7 +230,7 @@ impl Type {
         .into()
     }
 
-    /// `Class['x']`.
+    /// The type `Class['x']` of the class with this name.
     pub fn class_of(name: impl Into<Arc<str>>) -> Self {
         Kind::Class(Some(name.into())).into()
     }

@@ -6,7 +6,7 @@ use super::visit::visit;
 use super::{Kind, StructElement, Type};
 
 impl Type {
-    /// Whether `Sensitive` is this type or stands anywhere in it, aliases included.
+    /// True if this type is or contains `Sensitive`, aliases included.
     #[must_use]
     pub fn has_sensitive(&self) -> bool {
         let mut found = false;

@@ -41,7 +41,7 @@ use crate::value::{Regexp, SemVerRange, Timespan, Timestamp, Value};
 #[derive(Clone)]
 pub struct Type(Arc<Kind>);
 
-/// What a type is. `None` inside one is the type without that parameter: `Optional(None)` is
+/// All kinds of types. `None` inside one is the type without that parameter: `Optional(None)` is
 /// `Optional`.
 #[derive(Debug)]
 pub enum Kind {
@@ -118,7 +118,7 @@ impl Type {
         &self.0
     }
 
-    /// Whether both are the very same object: a cheap way to see that nothing changed.
+    /// True if both are the identical object: a cheap test that nothing changed.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
@@ -134,7 +134,7 @@ impl Type {
         Some(ty)
     }
 
-    /// What tells an alias or a type from all others while it is alive.
+    /// Address that identifies an alias or a type while it is alive.
     pub(crate) fn address(&self) -> usize {
         match self.kind() {
             Kind::Alias(alias) => Arc::as_ptr(alias).addr(),

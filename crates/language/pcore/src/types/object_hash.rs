@@ -32,7 +32,7 @@ impl AttributeKind {
 }
 
 impl ObjectType {
-    /// What stands in `Object[{..}]`.
+    /// The hash in `Object[{..}]`.
     #[must_use]
     pub fn init_hash(&self, with_name: bool) -> Hash {
         let mut hash = Hash::new();

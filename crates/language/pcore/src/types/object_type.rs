@@ -19,7 +19,7 @@ pub struct ObjectType {
     body: OnceLock<ObjectBody>,
 }
 
-/// What an object type says.
+/// Definition of an object type.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ObjectBody {
     pub(crate) parent: Option<Type>,
@@ -81,7 +81,7 @@ impl Attribute {
     }
 }
 
-/// Where an attribute's value comes from, if not from the constructor.
+/// Source of an attribute's value, if it is not the constructor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AttributeKind {
     Constant,
@@ -124,7 +124,7 @@ impl ObjectType {
         self.name.get().map(AsRef::as_ref)
     }
 
-    /// What it says; nothing if it is not resolved yet.
+    /// The definition; `None` until it is resolved.
     #[must_use]
     pub fn body(&self) -> Option<&ObjectBody> {
         self.body.get()
@@ -145,7 +145,7 @@ impl ObjectType {
         self.name().unwrap_or("Object")
     }
 
-    /// Whether it is `Object` itself, from which all inherit.
+    /// True for `Object` itself, from which all object types inherit.
     #[must_use]
     pub fn is_root(&self) -> bool {
         self.name().is_none()

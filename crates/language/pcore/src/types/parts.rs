@@ -1,4 +1,4 @@
-//! What types are made of: the parameters of strings, enums, tuples, structs, callables.
+//! Parameters of string, enum, tuple, struct and callable types.
 //!
 //! Invariant: sizes are not negative, and the texts of an enum are sorted and unique.
 
@@ -9,7 +9,7 @@ use indexmap::IndexMap;
 use super::{IntRange, Type};
 use crate::value::{Regexp, SemVer, Value};
 
-/// What a `String` type says of its strings.
+/// Parameter of a `String` type: a size range or an exact value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum StringType {
     Any,
@@ -85,7 +85,7 @@ impl TupleType {
         self.size
     }
 
-    /// How many elements it takes.
+    /// Allowed number of elements.
     #[must_use]
     pub fn size_range(&self) -> IntRange {
         match self.size {
@@ -124,7 +124,7 @@ impl StructElement {
         &self.name
     }
 
-    /// Whether the key may be missing.
+    /// True if the key may be missing.
     #[must_use]
     pub fn is_optional(&self) -> bool {
         self.optional
@@ -142,7 +142,7 @@ impl StructElement {
     }
 }
 
-/// What a function or a block takes and gives.
+/// Parameter, block and return types of a function or a block.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct CallableType {
     /// `None`: anything is taken.
@@ -206,7 +206,7 @@ pub struct TypeSetType {
     pub(crate) name: Option<Arc<str>>,
     pub(crate) version: Option<SemVer>,
     pub(crate) types: IndexMap<Arc<str>, Type>,
-    /// What it was made from.
+    /// The value that it was created from.
     pub(crate) init: Value,
 }
 

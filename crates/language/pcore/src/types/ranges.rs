@@ -12,7 +12,7 @@ pub struct IntRange {
 }
 
 impl IntRange {
-    /// Every integer.
+    /// The unbounded range, which contains every integer.
     pub const ALL: Self = Self {
         from: None,
         to: None,
@@ -40,7 +40,7 @@ impl IntRange {
         }
     }
 
-    /// Exactly one number.
+    /// The range that contains only this number.
     #[must_use]
     pub fn exactly(number: i64) -> Self {
         Self {
@@ -73,7 +73,7 @@ impl IntRange {
         self.contains(i64::try_from(len).unwrap_or(i64::MAX))
     }
 
-    /// Whether every number of the other is in this one.
+    /// True if every number of `other` is in this range.
     #[must_use]
     pub fn covers(self, other: Self) -> bool {
         let below = match (self.from, other.from) {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::text::base64;
 
-/// Bytes.
+/// Immutable bytes: the language's `Binary`.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Binary {
     bytes: Arc<[u8]>,
@@ -25,7 +25,7 @@ impl Binary {
         &self.bytes
     }
 
-    /// Reads strict base64.
+    /// Decodes strict base64; `None` if it is invalid.
     #[must_use]
     pub fn from_base64(text: &str) -> Option<Self> {
         base64::decode_strict(text).map(Self::new)

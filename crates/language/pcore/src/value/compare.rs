@@ -29,7 +29,7 @@ pub enum CompareError {
 }
 
 impl Value {
-    /// The operator `==`.
+    /// Equality as the operator `==` of the language defines it.
     #[must_use]
     pub fn equals(&self, other: &Self) -> bool {
         match (self, other) {

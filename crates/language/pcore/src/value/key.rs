@@ -1,4 +1,4 @@
-//! When two values are the same key of a hash: Ruby's `eql?`. Main type: [`Key`].
+//! Equality of hash keys, Ruby's `eql?`. Main type: [`Key`].
 //!
 //! Invariant: what is equal hashes equally, and a text hashes like the string value of
 //! that text, so that a hash is searched by `&str` without making a value.

@@ -1,4 +1,4 @@
-//! What a value of the language is. Main type: [`Value`].
+//! Values of the language. Main type: [`Value`].
 //!
 //! Invariant: a value never changes once it is made, so it can be shared by clones on any
 //! thread; what holds other values holds them behind an `Arc`.
@@ -67,18 +67,18 @@ pub enum Value {
 const _: () = assert!(size_of::<Value>() == 24);
 
 impl Value {
-    /// A string.
+    /// Makes a string value.
     pub fn string(text: impl Into<Arc<str>>) -> Self {
         Self::Str(text.into())
     }
 
-    /// A list.
+    /// Makes an array value.
     #[must_use]
     pub fn array(elements: Vec<Self>) -> Self {
         Self::Array(Arc::new(elements))
     }
 
-    /// A hash.
+    /// Makes a hash value.
     #[must_use]
     pub fn hash(entries: Hash) -> Self {
         Self::Hash(Arc::new(entries))
@@ -90,12 +90,12 @@ impl Value {
         Self::Sensitive(Arc::new(inner))
     }
 
-    /// An object.
+    /// Makes an object value.
     pub fn object(object: impl Object + 'static) -> Self {
         Self::Object(Arc::new(object))
     }
 
-    /// Whether a condition takes it for true: everything but `undef` and `false`.
+    /// Truth of the value in a condition: true for everything except `undef` and `false`.
     #[must_use]
     pub fn is_truthy(&self) -> bool {
         !matches!(self, Self::Undef | Self::Bool(false))
@@ -106,13 +106,13 @@ impl Value {
         matches!(self, Self::Undef)
     }
 
-    /// Whether it stands for a value that is not known: [`Object::is_unknown`].
+    /// True if it represents an unknown value: [`Object::is_unknown`].
     #[must_use]
     pub fn is_unknown(&self) -> bool {
         matches!(self, Self::Object(object) if object.is_unknown())
     }
 
-    /// Whether something in it is not known.
+    /// True if it is or contains an unknown value.
     #[must_use]
     pub fn has_unknown(&self) -> bool {
         match self {

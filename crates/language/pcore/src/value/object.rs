@@ -1,4 +1,4 @@
-//! What objects do. Main type: [`Object`].
+//! Behaviour of objects. Main type: [`Object`].
 //!
 //! A native object (a target, a set of results) implements it in Rust; instances of `Object` types
 //! written in Puppet are [`crate::Instance`]s. Invariant: an object answers for every
@@ -24,7 +24,7 @@ pub trait Object: Any + fmt::Debug + Send + Sync {
         None
     }
 
-    /// Whether both are the same to `==` and as keys of a hash.
+    /// Equality for `==` and for keys of a hash.
     fn equals(&self, other: &dyn Object) -> bool;
 
     /// Equal objects have equal codes. That all have the same is slow and not wrong.
@@ -40,22 +40,22 @@ pub trait Object: Any + fmt::Debug + Send + Sync {
         None
     }
 
-    /// What an iteration over it yields; `None` if it cannot be iterated.
+    /// Elements for iteration; `None` if it cannot be iterated.
     fn elements(&self) -> Option<Vec<Value>> {
         None
     }
 
-    /// Whether it stands for a value that is not known, and therefore belongs to every type.
+    /// True if it represents an unknown value, which is an instance of every type.
     fn is_unknown(&self) -> bool {
         false
     }
 
-    /// Whether it is or holds such a value.
+    /// True if it is or contains an unknown value.
     fn has_unknown(&self) -> bool {
         self.is_unknown()
     }
 
-    /// Whether a host made it, with everything in it: its memory is not the program's.
+    /// True if the host created it with all of its content, so its memory is not charged to the program.
     fn is_of_host(&self) -> bool {
         false
     }

@@ -36,7 +36,7 @@ impl Regexp {
         }
     }
 
-    /// What searches.
+    /// The compiled regular expression.
     pub fn regex(&self) -> Result<&Regex, &RegexError> {
         self.0
             .compiled
@@ -44,8 +44,8 @@ impl Regexp {
             .as_ref()
     }
 
-    /// Whether it matches somewhere in a text. A source that is none matches nothing, and so does a
-    /// search that exceeds its limits: types cannot fail.
+    /// True if it matches anywhere in a text. An invalid pattern matches nothing, and so does a search that
+    /// exceeds its limits, because type checks cannot fail.
     #[must_use]
     pub fn is_match(&self, text: &str) -> bool {
         self.regex()

@@ -38,7 +38,7 @@ pub enum SemVerError {
 }
 
 impl SemVer {
-    /// Reads `major.minor.patch[-prerelease][+build]`.
+    /// Parses a version of the form `major.minor.patch[-prerelease][+build]`.
     pub fn parse(text: &str) -> Result<Self, SemVerError> {
         let refused = || SemVerError::NotAVersion(text.to_owned());
         // Ruby's `\Z`: one newline may follow

@@ -50,7 +50,7 @@ impl Timestamp {
         self.0.total()
     }
 
-    /// Seconds, rounded down.
+    /// Whole seconds, rounded towards negative infinity.
     #[must_use]
     pub fn whole_seconds(self) -> i64 {
         self.0.seconds
@@ -79,7 +79,7 @@ impl Timespan {
         self.0.total()
     }
 
-    /// Seconds, rounded down.
+    /// Whole seconds, rounded towards negative infinity.
     #[must_use]
     pub fn whole_seconds(self) -> i64 {
         self.0.seconds

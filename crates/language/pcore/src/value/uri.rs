@@ -139,7 +139,7 @@ impl Uri {
         })
     }
 
-    /// What a reference means for a URI that is opaque, such as an address of mail: only its fragment counts.
+    /// Resolves a reference relative to an opaque URI such as a mail address: only its fragment is used.
     pub fn merge_opaque(&self, reference: &Self) -> Option<Result<Self, UriError>> {
         self.opaque.as_ref()?;
         if reference.query.is_some() {
@@ -307,7 +307,7 @@ fn is_scheme(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
 }
 
-/// Whether a part has only what every part may have, whole escapes, and some signs more.
+/// True if a URI component has only the characters allowed everywhere, complete escapes, and those in `more`.
 fn has_only(part: &str, more: &[u8]) -> bool {
     let is_allowed = |byte: u8| {
         byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=%".contains(&byte) || more.contains(&byte)
@@ -357,7 +357,7 @@ fn is_in_query(byte: u8) -> bool {
     matches!(byte, b'!' | b'$'..=b'&' | b'('..=b';' | b'=' | b'?'..=b'_' | b'a'..=b'~')
 }
 
-/// What may not stand in a part is written as hexadecimal digits; line ends and tabs are left out.
+/// Percent-encodes the characters that are not allowed; line ends and tabs are removed.
 fn escaped(text: &str, is_allowed: fn(u8) -> bool) -> String {
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes().filter(|byte| !b"\t\r\n".contains(byte)) {
@@ -388,7 +388,7 @@ fn is_address_literal(host: &str) -> bool {
     inner.parse::<std::net::Ipv6Addr>().is_ok() || inner.strip_prefix('v').is_some_and(is_future)
 }
 
-/// Whether two hexadecimal digits stand behind each `%`.
+/// True if two hexadecimal digits follow each `%`.
 fn escapes_are_whole(text: &str) -> bool {
     text.split('%').skip(1).all(|behind| {
         let mut digits = behind.bytes();

@@ -97,7 +97,7 @@ impl Interval {
         }
     }
 
-    /// Whether the interval was written with a pre-release of the same version.
+    /// True if the interval was written with a pre-release of the same version.
     pub(super) fn names_prerelease(&self, version: &SemVer) -> bool {
         match self {
             Self::All => true,
@@ -114,7 +114,7 @@ impl Interval {
         }
     }
 
-    /// What both have; `None` if that is nothing.
+    /// Intersection of both intervals; `None` if it is empty.
     pub(super) fn intersection(&self, other: &Self) -> Option<Self> {
         if matches!(self, Self::All) {
             return Some(other.clone());

@@ -71,14 +71,14 @@ impl SemVerRange {
         Self { intervals, text }
     }
 
-    /// What the range is, however it was written.
+    /// Canonical text of the range, independent of its original spelling.
     #[must_use]
     pub fn canonical(&self) -> String {
         joined(&self.intervals)
     }
 
-    /// Whether the version is in the range. A pre-release only is if the range names one of the same
-    /// version.
+    /// True if the version is in the range. A pre-release is in it only if the range names a pre-release of
+    /// the same version.
     #[must_use]
     pub fn includes(&self, version: &SemVer) -> bool {
         self.intervals.iter().any(|interval| {
@@ -111,7 +111,7 @@ impl SemVerRange {
         self.single().is_some_and(Interval::excludes_end)
     }
 
-    /// Whether the other is a part of this range.
+    /// True if `other` is contained in this range.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         let (Some(mine), Some(theirs)) = (self.single(), other.single()) else {
             return self == other;

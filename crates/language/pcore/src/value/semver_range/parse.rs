@@ -14,7 +14,7 @@ struct Partial {
     build: Option<String>,
 }
 
-/// What the text says, `||` by `||`.
+/// Parses a range into its alternatives, separated by `||`.
 pub(super) fn intervals(text: &str) -> Result<Vec<Interval>, SemVerRangeError> {
     let joined = join_operators(text);
     let mut parts: Vec<&str> = joined.split("||").collect();

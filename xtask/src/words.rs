@@ -23,11 +23,9 @@ const QUESTION_OPENINGS_PER_1000: usize = 15;
 const PENDING: &[&str] = &[
     "actions",
     "agent",
-    "api",
     "audit",
     "broker",
     "classifier",
-    "cli",
     "code-deployments",
     "code-settings",
     "code-sources",

@@ -25,7 +25,7 @@ pub(crate) fn head_file(config: &Config) -> PathBuf {
 }
 
 /// `tutti audit verify --offline`: reads the store that the configuration names.
-pub(crate) async fn verify_store(verb: &cli::Over<cli::audit::Verb>) -> ExitCode {
+pub(crate) async fn verify_store(verb: &cli::WithConnection<cli::audit::Verb>) -> ExitCode {
     let path = verb.offline().unwrap_or(Path::new(crate::DEFAULT_CONFIG));
     match Config::read(path) {
         Ok(config) => {

@@ -64,7 +64,7 @@ pub(crate) struct OpenIdConnect {
 
 /// Directories and provider of the configuration.
 pub(crate) struct OpenDirectories {
-    pub(crate) elsewhere: api::Elsewhere,
+    pub(crate) external_directories: api::ExternalDirectories,
     /// State of each.
     pub(crate) features: Vec<FeatureStatus>,
 }
@@ -146,7 +146,7 @@ pub(crate) async fn open(config: &Config, store: Store) -> Result<OpenDirectorie
     let directories = external_directories::Directories::open(store, seal, fixed).await;
     let directories = directories.context("cannot use the LDAP directories")?;
     Ok(OpenDirectories {
-        elsewhere: api::Elsewhere { directories, oidc },
+        external_directories: api::ExternalDirectories { directories, oidc },
         features,
     })
 }
@@ -155,10 +155,14 @@ pub(crate) async fn open(config: &Config, store: Store) -> Result<OpenDirectorie
 pub(crate) fn recheck(
     config: &Config,
     access: &rbac::Access,
-    elsewhere: &api::Elsewhere,
+    external_directories: &api::ExternalDirectories,
 ) -> Recheck {
     let interval = Duration::from_secs(config.directories.recheck_s);
-    Recheck::start(access.clone(), elsewhere.directories.clone(), interval)
+    Recheck::start(
+        access.clone(),
+        external_directories.directories.clone(),
+        interval,
+    )
 }
 
 async fn ldap(key: String, given: &Ldap) -> Result<(FixedDirectory, FeatureStatus)> {

@@ -91,7 +91,7 @@ enum Command {
         directory: PathBuf,
     },
     #[command(name = cli::completion::VERB, hide = true)]
-    NamesAtCursor(cli::completion::Request),
+    NamesAtCursor(cli::completion::CompletionRequest),
     /// Print the version
     Version,
 }
@@ -155,7 +155,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn client(command: cli::Command, name: cli::Name) -> ExitCode {
+fn client(command: cli::Command, name: cli::ProgramName) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build();

@@ -51,7 +51,10 @@ impl Default for Access {
 }
 
 /// What `access` is told.
-pub(crate) fn settings(config: &Config, elsewhere: &api::Elsewhere) -> rbac::Settings {
+pub(crate) fn settings(
+    config: &Config,
+    external_directories: &api::ExternalDirectories,
+) -> rbac::Settings {
     let Access {
         failed_logins_lock,
         failed_logins_lock_s,
@@ -70,7 +73,7 @@ pub(crate) fn settings(config: &Config, elsewhere: &api::Elsewhere) -> rbac::Set
             UnnamedEnvironment::Own => rbac::UnnamedEnvironment::Own,
             UnnamedEnvironment::Any => rbac::UnnamedEnvironment::Any,
         },
-        directory: Some(Arc::new(elsewhere.directories.clone())),
+        directory: Some(Arc::new(external_directories.directories.clone())),
         ..rbac::Settings::default()
     }
 }

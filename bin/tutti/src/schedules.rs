@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use api::Clockwork;
+use api::JobScheduler;
 use audit::Audit;
 use pki::seal::SealKey;
 use schedules::SystemClock;
@@ -12,7 +12,12 @@ use store::Store;
 use crate::config::Config;
 
 /// Starts to look at the clock.
-pub(crate) fn start(config: &Config, store: Store, audit: Audit) -> Result<Clockwork> {
+pub(crate) fn start(config: &Config, store: Store, audit: Audit) -> Result<JobScheduler> {
     let seal = SealKey::open_or_create(&config.data_dir.join("seal.key"))?;
-    Ok(Clockwork::start(Arc::new(SystemClock), store, seal, audit))
+    Ok(JobScheduler::start(
+        Arc::new(SystemClock),
+        store,
+        seal,
+        audit,
+    ))
 }

@@ -92,7 +92,7 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     stop.cancel();
     services::stopping();
     // First: a launch needs everything else.
-    engines.clock.shutdown().await;
+    engines.scheduler.shutdown().await;
     faces.close();
     if tokio::time::timeout(services::DRAIN_DEADLINE, faces.wait())
         .await
@@ -146,10 +146,10 @@ struct Engines {
     plans: plans::Plans,
     inventory: inventory::Inventory,
     access: rbac::Access,
-    elsewhere: api::Elsewhere,
+    external_directories: api::ExternalDirectories,
     recheck: external_directories::Recheck,
     audit: audit::Audit,
-    clock: api::Clockwork,
+    scheduler: api::JobScheduler,
     classifier: classifier::Classifier,
     connections: ssh::Connections,
     ssh: ssh::SshRunner,
@@ -176,17 +176,17 @@ impl Engines {
         let (fabric, inbox) = Fabric::new(PcpUri::server(&certname));
         let inventory = crate::inventory::open(config, store.clone()).await?;
         let directories = Box::pin(crate::directories::open(config, store.clone())).await?;
-        let elsewhere = directories.elsewhere;
+        let external_directories = directories.external_directories;
         let mut features = directories.features;
         features.extend(inventory.feature());
         let access = rbac::Access::open_with(
             store.clone(),
             &config.data_dir,
-            crate::rbac::settings(config, &elsewhere),
+            crate::rbac::settings(config, &external_directories),
         );
         let access = Box::pin(access).await?;
-        access.bind_groups(&elsewhere.origins()).await?;
-        let recheck = crate::directories::recheck(config, &access, &elsewhere);
+        access.bind_groups(&external_directories.origins()).await?;
+        let recheck = crate::directories::recheck(config, &access, &external_directories);
         let audit = crate::audit::open(config, store.clone()).await;
         let classifier = crate::classifier::open(store.clone(), &inventory).await?;
         let fleet = jobs::Fleet::new(inventory.clone(), classifier.clone());
@@ -225,7 +225,7 @@ impl Engines {
             inventory: &inventory,
         };
         let code_manager = Box::pin(crate::code_manager::start(config, store.clone(), works)).await;
-        let clock = crate::schedules::start(config, store.clone(), audit.clone())?;
+        let scheduler = crate::schedules::start(config, store.clone(), audit.clone())?;
         Ok(Self {
             store,
             fabric,
@@ -235,10 +235,10 @@ impl Engines {
             plans,
             inventory,
             access,
-            elsewhere,
+            external_directories,
             recheck,
             audit,
-            clock,
+            scheduler,
             classifier,
             connections,
             ssh,
@@ -267,27 +267,27 @@ impl Engines {
             certificates: None,
             code_manager: self.code_manager.clone(),
             access: self.access.clone(),
-            elsewhere: self.elsewhere.clone(),
+            external_directories: self.external_directories.clone(),
             audit: self.audit.clone(),
-            clock: self.clock.clone(),
+            scheduler: self.scheduler.clone(),
             webhooks: self.webhooks.clone(),
-            info: api::Info {
+            info: api::ServerInfo {
                 version: env!("CARGO_PKG_VERSION").to_owned(),
                 privileged_names,
                 metrics: vec![Arc::new(crate::ssh::Figures(self.ssh.clone()))],
-                plan_code: api::Codes {
+                plan_code: api::CodeModes {
                     everywhere: config.code.plans,
                     of: config.code.plans_of.clone(),
                 },
                 plans_are_unattended: config.jobs.unattended_plans,
-                run_code: api::Codes {
+                run_code: api::CodeModes {
                     everywhere: config.code.puppet_runs,
                     of: config.code.puppet_runs_of.clone(),
                 },
                 features: self.features.clone(),
                 tracer,
                 stopping: stopping.clone(),
-                ..api::Info::default()
+                ..api::ServerInfo::default()
             },
         }
     }

@@ -209,12 +209,12 @@ mod tests {
             devices: Some((1, 2)),
             ..facts(listed(&["production"], &[]))
         };
-        let elsewhere = CodeFacts {
+        let external_directories = CodeFacts {
             serves_files: false,
             ..facts(listed(&["production"], &[]))
         };
         for (facts, severity, part) in [
-            (elsewhere, Severity::Problem, "ship with Tutti"),
+            (external_directories, Severity::Problem, "ship with Tutti"),
             (
                 facts(listed(&["production", "staging"], &[])),
                 Severity::Ok,

@@ -120,7 +120,7 @@ impl Guarded {
     ) -> Result<(), NotStarted> {
         let Some(Scope::Nodes(nodes)) = scope else {
             // Plans name their nodes; what others a scope comes to is not known here.
-            return Err(elsewhere(actor, environment, &[]));
+            return Err(external_directories(actor, environment, &[]));
         };
         let outside = self.jobs.outside_environment(nodes, environment).await;
         let outside = outside.map_err(|error| {
@@ -129,7 +129,7 @@ impl Guarded {
         })?;
         match outside.is_empty() {
             true => Ok(()),
-            false => Err(elsewhere(actor, environment, &outside)),
+            false => Err(external_directories(actor, environment, &outside)),
         }
     }
 
@@ -189,7 +189,7 @@ fn denied_to(actor: &Actor, denied: &Denied) -> NotStarted {
     )
 }
 
-fn elsewhere(actor: &Actor, environment: &str, nodes: &[Certname]) -> NotStarted {
+fn external_directories(actor: &Actor, environment: &str, nodes: &[Certname]) -> NotStarted {
     let nodes: Vec<&str> = nodes.iter().map(Certname::as_str).collect();
     let msg = format!(
         "{} may run the code of `{environment}` on nodes of that environment, and some of these are in another; \

@@ -1,7 +1,7 @@
-//! `POST command/action`: commands, scripts and files on nodes, by what plans have for them.
+//! `POST command/action`: commands, scripts and uploads on nodes, as in plans.
 //!
-//! The invariant: an action needs the permission for the task `bolt_shim::<type>` on its nodes, as in plans and for
-//! clients that run that task.
+//! Invariant: an action needs the permission for the task `bolt_shim::<type>` on its nodes, as it
+//! does in plans and for clients that run that task.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,20 +17,20 @@ use pxp::task::TaskName;
 use serde_json::Value;
 
 use crate::Shared;
-use crate::base::Base;
-use crate::body::Strict;
+use crate::base::BaseUrl;
+use crate::body::StrictBody;
 use crate::defaults::ACTION_FILE_BYTES;
 use crate::failure::Failure;
 use crate::guard::Caller;
 use crate::scope::engine_scope;
 use crate::task;
-use crate::task_rights::{Permitted, permitted};
+use crate::task_rights::{PermittedNodes, permitted};
 
 pub(crate) async fn run(
     State(api): State<Shared>,
-    base: Base,
+    base: BaseUrl,
     caller: Caller,
-    Strict(command): Strict<ActionCommand>,
+    StrictBody(command): StrictBody<ActionCommand>,
 ) -> Result<(StatusCode, Json<JobCreated>), Failure> {
     command.check()?;
     let mut request = request(&api, &caller, command)?;
@@ -38,7 +38,7 @@ pub(crate) async fn run(
         .task
         .parse()
         .map_err(|error| ApiError::invalid("type", error))?;
-    let Permitted { nodes, dropped } =
+    let PermittedNodes { nodes, dropped } =
         permitted(&api, &caller, &task, &request.environment, &request.scope).await?;
     request.nodes = nodes;
     let job = base.job(task::started(&api, request).await?);
@@ -56,7 +56,7 @@ fn request(api: &Shared, caller: &Caller, command: ActionCommand) -> Result<Task
     let native = native(command.kind, &command.params)?;
     let mut params = command.params;
     if command.kind == ActionType::Upload {
-        // The task is told the path alone.
+        // The task gets the path only.
         params.remove("name");
     }
     let concurrency = command
@@ -80,7 +80,7 @@ fn request(api: &Shared, caller: &Caller, command: ActionCommand) -> Result<Task
     })
 }
 
-/// The task that does the same on agents without the module, and whose permission is asked for.
+/// The equivalent task, for agents without the module; the permission is checked for its name.
 fn task_of(kind: ActionType) -> &'static str {
     match kind {
         ActionType::Command => "bolt_shim::command",

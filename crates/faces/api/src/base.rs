@@ -10,11 +10,11 @@ use store::JobNumber;
 use crate::Shared;
 use crate::failure::Failure;
 
-/// `https://HOST:8143`, as the client calls this server, or as it is configured.
+/// `https://HOST:8143`: the host of the request, or the configured URL.
 #[derive(Clone, Debug)]
-pub(crate) struct Base(String);
+pub(crate) struct BaseUrl(String);
 
-impl FromRequestParts<Shared> for Base {
+impl FromRequestParts<Shared> for BaseUrl {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, api: &Shared) -> Result<Self, Failure> {
@@ -24,7 +24,7 @@ impl FromRequestParts<Shared> for Base {
         let Some(host) = parts.headers.get(header::HOST) else {
             return Ok(Self("https://localhost".to_owned()));
         };
-        // It comes back in replies: only what can be a host and a port does.
+        // It is part of responses, so only valid hosts and ports are used.
         let authority = host
             .to_str()
             .ok()
@@ -40,7 +40,7 @@ impl FromRequestParts<Shared> for Base {
     }
 }
 
-impl Base {
+impl BaseUrl {
     /// A URL below the root of this server.
     pub(crate) fn below(&self, path: &str) -> String {
         format!("{}/{path}", self.0)

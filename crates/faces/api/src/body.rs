@@ -1,7 +1,7 @@
-//! Reading a request body: bounded in size, time and, over all requests, in memory.
+//! Reads a request body with limits on size, time and the memory of all requests.
 //!
-//! The rules: the memory of a body is counted until the request is handled; and a body may take
-//! its time, so who sent it is asked for again when it is there.
+//! Invariants: the memory of a body is reserved until the request is handled; and since a body may
+//! arrive slowly, the caller is authenticated again when it has arrived.
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -18,36 +18,36 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::Shared;
-use crate::budget::{Exhausted, Share};
+use crate::budget::{BudgetShare, Exhausted};
 use crate::defaults::{
     BODY_PROGRESS_BYTES, BODY_PROGRESS_WINDOW, BODY_RETRY_SECONDS, BODY_STEP_BYTES, BODY_TIME,
     BODY_WAIT, DISCARD_BYTES, DISCARD_TIME, SMALL_BODY_BYTES, SMALL_BODY_TIME,
 };
 use crate::failure::Failure;
-use crate::guard::Pass;
+use crate::guard::RequestCredentials;
 use error_causes::chain;
 
-/// A body that was read strictly. The content type does not matter: real clients send none, or
-/// one that is wrong.
-pub(crate) struct Strict<T>(pub(crate) T);
+/// A body that is parsed strictly. The content type is ignored: real clients send none, or a wrong
+/// one.
+pub(crate) struct StrictBody<T>(pub(crate) T);
 
-/// A body that may be absent.
-pub(crate) struct Optional<T>(pub(crate) Option<T>);
+/// A body that may be missing.
+pub(crate) struct OptionalBody<T>(pub(crate) Option<T>);
 
-/// What the door says about the body of a request.
+/// The limits that the guard sets for the body of a request.
 #[derive(Clone)]
-pub(crate) struct Terms {
-    /// How large it may be; from the route.
+pub(crate) struct BodyLimits {
+    /// Maximum size, from the route.
     pub(crate) max_bytes: usize,
-    /// Whose memory it takes.
+    /// The client whose memory budget is used.
     pub(crate) who: String,
-    /// Asked again when the body is there.
-    pub(crate) pass: Pass,
-    /// The memory of the body. The door has it too, until the request is handled.
-    pub(crate) share: Arc<OnceLock<Share>>,
+    /// Credentials, checked again when the body has arrived.
+    pub(crate) pass: RequestCredentials,
+    /// Reserved memory of the body. The guard holds it too, until the request is handled.
+    pub(crate) share: Arc<OnceLock<BudgetShare>>,
 }
 
-impl<T: DeserializeOwned> FromRequest<Shared> for Strict<T> {
+impl<T: DeserializeOwned> FromRequest<Shared> for StrictBody<T> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, api: &Shared) -> Result<Self, Failure> {
@@ -56,7 +56,7 @@ impl<T: DeserializeOwned> FromRequest<Shared> for Strict<T> {
     }
 }
 
-impl<T: DeserializeOwned> FromRequest<Shared> for Optional<T> {
+impl<T: DeserializeOwned> FromRequest<Shared> for OptionalBody<T> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, api: &Shared) -> Result<Self, Failure> {
@@ -68,7 +68,7 @@ impl<T: DeserializeOwned> FromRequest<Shared> for Optional<T> {
     }
 }
 
-/// The request with its body read already, and the body. Its caller is as he is now.
+/// Reads the body of a request; returns both, with the caller authenticated again.
 pub(crate) async fn buffered(request: Request, api: &Shared) -> Result<(Request, Bytes), Failure> {
     let (mut parts, body) = request.into_parts();
     let bytes = take(&mut parts, body, api).await?;
@@ -82,11 +82,11 @@ pub(crate) async fn read(request: Request, api: &Shared) -> Result<Bytes, Failur
 }
 
 async fn take(parts: &mut Parts, body: Body, api: &Shared) -> Result<Bytes, Failure> {
-    let Some(terms) = parts.extensions.get::<Terms>().cloned() else {
+    let Some(terms) = parts.extensions.get::<BodyLimits>().cloned() else {
         return Err(too_large(0).into());
     };
     if terms.share.get().is_some() {
-        // It is in memory already.
+        // The body is in memory already.
         return in_memory(body, terms.max_bytes).await;
     }
     let bytes = Box::pin(received(parts, body, &terms, api)).await?;
@@ -96,17 +96,17 @@ async fn take(parts: &mut Parts, body: Body, api: &Shared) -> Result<Bytes, Fail
     Ok(bytes)
 }
 
-/// Takes the body from the connection when there is memory for it.
+/// Reads the body from the connection after memory was reserved.
 async fn received(
     parts: &Parts,
     mut body: Body,
-    terms: &Terms,
+    terms: &BodyLimits,
     api: &Shared,
 ) -> Result<Bytes, Failure> {
     let limit = terms.max_bytes;
     let exact = body.size_hint().exact();
     let announced = announced_bytes(&parts.headers).or(exact.and_then(|n| n.try_into().ok()));
-    // Who asks before sending has sent nothing yet.
+    // A client that expects `100 Continue` has sent nothing yet.
     let sends = !parts.headers.contains_key(header::EXPECT);
     if announced.is_some_and(|bytes| bytes > limit) {
         if sends {
@@ -114,7 +114,7 @@ async fn received(
         }
         return Err(too_large(limit).into());
     }
-    // Who does not say how much comes may send as much as is allowed.
+    // A body without a length counts as the largest allowed one.
     let expected = announced.unwrap_or(limit);
     let mut share = match api.bodies.share(&terms.who, expected, BODY_WAIT).await {
         Ok(share) => share,
@@ -135,51 +135,51 @@ async fn received(
     _ = terms.share.set(share);
     match collected {
         Ok(Ok(whole)) => Ok(whole),
-        Ok(Err(NotCollected::TooLarge)) => {
+        Ok(Err(BodyReadError::TooLarge)) => {
             discard(&mut body).await;
             Err(too_large(limit).into())
         }
-        Ok(Err(NotCollected::NoMemory(exhausted))) => {
+        Ok(Err(BodyReadError::NoMemory(exhausted))) => {
             discard(&mut body).await;
             Err(busy(exhausted).into())
         }
-        Ok(Err(NotCollected::Broken(error))) => Err(broken(&error)),
-        Ok(Err(NotCollected::Stalled)) => Err(too_slow(BODY_PROGRESS_WINDOW)),
+        Ok(Err(BodyReadError::Broken(error))) => Err(broken(&error)),
+        Ok(Err(BodyReadError::Stalled)) => Err(too_slow(BODY_PROGRESS_WINDOW)),
         Err(_) => Err(too_slow(time)),
     }
 }
 
-/// Reason for which a body did not arrive whole.
-enum NotCollected {
+/// The reason why a body did not arrive completely.
+enum BodyReadError {
     TooLarge,
     NoMemory(Exhausted),
     Broken(axum::Error),
     Stalled,
 }
 
-/// Reads a body. Memory is taken for what has arrived and the next read; and the body has to grow
-/// by [`BODY_PROGRESS_BYTES`] within each [`BODY_PROGRESS_WINDOW`].
+/// Reads a body. Memory is reserved for the bytes received and the next read; and the body has to
+/// grow by [`BODY_PROGRESS_BYTES`] within each [`BODY_PROGRESS_WINDOW`].
 async fn collect(
     body: &mut Body,
     api: &Shared,
-    share: &mut Share,
+    share: &mut BudgetShare,
     (expected, limit): (usize, usize),
-) -> Result<Bytes, NotCollected> {
+) -> Result<Bytes, BodyReadError> {
     let mut whole = BytesMut::new();
     let mut window_bytes = 0;
     let mut window_end = Instant::now() + BODY_PROGRESS_WINDOW;
     loop {
         let next = (whole.len() + BODY_STEP_BYTES).min(expected);
         let grown = api.bodies.grow(share, expected, next, BODY_WAIT).await;
-        grown.map_err(NotCollected::NoMemory)?;
+        grown.map_err(BodyReadError::NoMemory)?;
         let frame = match tokio::time::timeout_at(window_end, body.frame()).await {
             Ok(None) => return Ok(whole.freeze()),
-            Ok(Some(frame)) => frame.map_err(NotCollected::Broken)?,
-            Err(_) => return Err(NotCollected::Stalled),
+            Ok(Some(frame)) => frame.map_err(BodyReadError::Broken)?,
+            Err(_) => return Err(BodyReadError::Stalled),
         };
         let data = frame.data_ref().map_or(&[][..], |data| data);
         if whole.len() + data.len() > limit {
-            return Err(NotCollected::TooLarge);
+            return Err(BodyReadError::TooLarge);
         }
         whole.extend_from_slice(data);
         if whole.len() >= window_bytes + BODY_PROGRESS_BYTES {
@@ -189,7 +189,7 @@ async fn collect(
     }
 }
 
-/// A body that is in memory already.
+/// Reads a body that is in memory already.
 async fn in_memory(mut body: Body, limit: usize) -> Result<Bytes, Failure> {
     let whole = Limited::new(&mut body, limit).collect().await;
     match whole {
@@ -213,8 +213,8 @@ fn too_slow(time: Duration) -> Failure {
     ApiError::new(kinds::REQUEST_TIMEOUT, msg).into()
 }
 
-/// Takes what a client still sends, within bounds: a connection that is closed on a client that
-/// writes is reset, and the client never reads why.
+/// Reads and drops the rest of a body, within limits: closing a connection while the client sends
+/// resets it, and the client could not read the error.
 async fn discard(body: &mut Body) {
     let take = async {
         let mut left = DISCARD_BYTES;
@@ -226,7 +226,7 @@ async fn discard(body: &mut Body) {
             }
         }
     };
-    // When the time is over the answer goes out all the same.
+    // The response is sent even after the timeout.
     let _ = tokio::time::timeout(DISCARD_TIME, take).await;
 }
 

@@ -1,7 +1,7 @@
-//! Who may have how much of something that there is little of: [`Budget`], [`Share`].
+//! Limits of a scarce resource for all clients and for each: [`Budget`], [`BudgetShare`].
 //!
-//! The rule: nobody has more than his part, so one who takes all that he may leaves the rest to
-//! others; and nobody waits without an end.
+//! Invariant: no client gets more than its part, so that one client that uses all of its part
+//! leaves the rest to others; and every wait has a timeout.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -14,35 +14,35 @@ use crate::defaults::{
     SMALL_BODY_IDENTITY_BYTES,
 };
 
-/// So much for all, and so much for each.
+/// A limit for all clients together, and one for each.
 #[derive(Debug)]
 pub(crate) struct Budget {
     all: Arc<Semaphore>,
     each: usize,
-    /// Only of those who have something now.
+    /// The parts of the clients that hold something now.
     parts: Mutex<HashMap<String, Weak<Semaphore>>>,
 }
 
-/// A part of a budget; given back when it is dropped.
+/// A reserved part of a budget, returned when dropped.
 #[derive(Debug)]
-pub(crate) struct Share {
+pub(crate) struct BudgetShare {
     all: OwnedSemaphorePermit,
     _own: OwnedSemaphorePermit,
 }
 
-/// There was nothing left in time.
+/// The reservation failed within the timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exhausted {
-    /// He has as much as one may have.
+    /// The client has reached its own limit.
     Own,
-    /// Others have it.
+    /// Other clients use the whole budget.
     All,
 }
 
-/// Memory for request bodies, in KiB. Small ones have theirs apart: logins and stops must go
-/// through while catalogs arrive slowly.
+/// Memory for request bodies, in KiB. Small bodies have a separate budget: logins and stops must
+/// get through while catalogs arrive slowly.
 #[derive(Debug)]
-pub(crate) struct Bodies {
+pub(crate) struct BodyBudgets {
     small: Budget,
     large: Budget,
 }
@@ -50,7 +50,7 @@ pub(crate) struct Bodies {
 // === impl Budget ===
 
 impl Budget {
-    /// `all` units, of which one may have `each`.
+    /// A budget of `all` units, of which one client may have `each`.
     pub(crate) fn new(all: usize, each: usize) -> Self {
         Self {
             all: Arc::new(Semaphore::new(all)),
@@ -67,19 +67,19 @@ impl Budget {
         who: &str,
         units: u32,
         wait: Duration,
-    ) -> Result<Share, Exhausted> {
+    ) -> Result<BudgetShare, Exhausted> {
         let own = self.part(who).acquire_many_owned(units);
         let own = tokio::time::timeout(wait, own).await;
         let own = own.ok().and_then(Result::ok).ok_or(Exhausted::Own)?;
         let all = Arc::clone(&self.all).try_acquire_many_owned(0);
         let all = all.map_err(|_| Exhausted::All)?;
-        Ok(Share { all, _own: own })
+        Ok(BudgetShare { all, _own: own })
     }
 
-    /// Takes the budget of all for `units` of `share`, if it comes free within `wait`.
+    /// Takes `units` for `share` from the budget of all clients, if they are free within `wait`.
     pub(crate) async fn grow(
         &self,
-        share: &mut Share,
+        share: &mut BudgetShare,
         units: u32,
         wait: Duration,
     ) -> Result<(), Exhausted> {
@@ -95,13 +95,13 @@ impl Budget {
         Ok(())
     }
 
-    /// One unit for `who`, if it is free now.
-    pub(crate) fn one(&self, who: &str) -> Result<Share, Exhausted> {
+    /// Reserves one unit for client `who`, if it is free now.
+    pub(crate) fn one(&self, who: &str) -> Result<BudgetShare, Exhausted> {
         let own = self.part(who).try_acquire_owned();
         let own = own.map_err(|_| Exhausted::Own)?;
         let all = Arc::clone(&self.all).try_acquire_owned();
         let all = all.map_err(|_| Exhausted::All)?;
-        Ok(Share { all, _own: own })
+        Ok(BudgetShare { all, _own: own })
     }
 
     fn part(&self, who: &str) -> Arc<Semaphore> {
@@ -118,8 +118,8 @@ impl Budget {
 
 // === impl Bodies ===
 
-impl Bodies {
-    /// As [`crate::defaults`] says.
+impl BodyBudgets {
+    /// Budgets of the sizes in [`crate::defaults`].
     pub(crate) fn new() -> Self {
         Self {
             small: Budget::new(
@@ -137,7 +137,7 @@ impl Bodies {
         who: &str,
         bytes: usize,
         wait: Duration,
-    ) -> Result<Share, Exhausted> {
+    ) -> Result<BudgetShare, Exhausted> {
         let (budget, most) = self.of_size(bytes);
         budget.share(who, kilobytes(bytes.min(most)), wait).await
     }
@@ -145,7 +145,7 @@ impl Bodies {
     /// Takes memory for the first `arrived_bytes` of a body that becomes `bytes` long.
     pub(crate) async fn grow(
         &self,
-        share: &mut Share,
+        share: &mut BudgetShare,
         bytes: usize,
         arrived_bytes: usize,
         wait: Duration,
@@ -155,7 +155,7 @@ impl Bodies {
         budget.grow(share, units, wait).await
     }
 
-    /// The budget of bodies of `bytes`, and the longest that counts in it.
+    /// The budget for bodies of `bytes`, and the longest body that it counts.
     fn of_size(&self, bytes: usize) -> (&Budget, usize) {
         match bytes <= SMALL_BODY_BYTES {
             true => (&self.small, SMALL_BODY_BYTES),
@@ -211,7 +211,7 @@ mod tests {
 
     #[tokio::test]
     async fn large_bodies_take_nothing_from_small_ones() {
-        let bodies = Bodies::new();
+        let bodies = BodyBudgets::new();
         let mut held = Vec::new();
         let most = BODY_IDENTITY_BYTES;
         for who in 0..BODY_BUDGET_BYTES / BODY_IDENTITY_BYTES {
@@ -233,7 +233,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_announced_takes_nothing_from_others() {
-        let bodies = Bodies::new();
+        let bodies = BodyBudgets::new();
         let mut announced = Vec::new();
         for who in 0..100 {
             let share = bodies

@@ -1,6 +1,6 @@
-//! Reading the code of an environment, and what a client is told when that fails.
+//! Reads the code of an environment, and converts its errors.
 //!
-//! The rule: code is read on a thread that may block, from one version of the environment.
+//! Invariant: code is read on a thread that may block, from one version of the environment.
 
 use std::fmt::Display;
 use std::io::ErrorKind;
@@ -15,7 +15,7 @@ use crate::Shared;
 use crate::failure::Failure;
 use crate::near_names::with_near_names;
 
-/// Reads from the present version of the environment, on a thread that may block.
+/// Reads from the current version of the environment, on a thread that may block.
 pub(crate) async fn read<T: Send + 'static>(
     api: &Shared,
     environment: &str,
@@ -47,12 +47,13 @@ pub(crate) fn told(error: CodeError) -> ErrorBody {
     *refused.body
 }
 
-/// What a client is told when code cannot be used.
+/// The response if code cannot be used.
 pub(crate) fn refusal(error: CodeError) -> Failure {
     let text = error.to_string();
     match &error {
         CodeError::UnknownEnvironment { environment, path } => {
-            // The one path of the server that is told: without it a mistake in `code.codedir` looks like one in the name.
+            // This is the only path of the server in a response: without it a mistake in
+            // `code.codedir` looks like one in the name.
             let searched = path.parent().unwrap_or(path).display();
             let msg = format!("there is no environment `{environment}` in {searched}");
             let unknown = ApiError::new(kinds::UNKNOWN_ENVIRONMENT, msg);
@@ -129,12 +130,12 @@ pub(crate) fn refusal(error: CodeError) -> Failure {
     }
 }
 
-/// A message with the file in front; as with environments, the path on the server's disk is not told.
+/// A message that starts with the file; the path on the server's disk is not revealed.
 fn in_file(path: &Path, problem: &dyn Display) -> String {
     format!("{}: {problem}", shown(path))
 }
 
-/// Adds the file, and the place in it from 1.
+/// Adds the file, and the line and column counted from 1.
 fn placed(error: ApiError, path: &Path, position: Option<(usize, usize)>) -> Failure {
     let error = error.with("file", json!(shown(path)));
     match position {
@@ -149,7 +150,7 @@ fn placed(error: ApiError, path: &Path, position: Option<(usize, usize)>) -> Fai
 /// Directories of a module whose files are named in messages.
 const OF_MODULES: [&str; 2] = ["tasks", "plans"];
 
-/// A file from its module on, or its name.
+/// The path of a file relative to its module, or its name.
 fn shown(path: &Path) -> String {
     let parts: Vec<_> = path
         .components()

@@ -1,9 +1,9 @@
 //! Brokers on other machines: they connect to `/server` and see the orchestrator as a controller.
 //!
-//! A broker is known by its verified client certificate, whose name must be in
-//! [`Info::privileged_names`](crate::Info::privileged_names). The rule: a link ends with the server, when the
-//! broker's certificate is revoked, and when the broker is silent for too long;
-//! [`fabric::remote`] does the rest.
+//! A broker is identified by its verified client certificate, whose name must be in
+//! [`ServerInfo::privileged_names`](crate::Info::privileged_names). Invariant: a link ends when the
+//! server stops, when the broker's certificate is revoked, and when the broker is silent for too
+//! long; [`fabric::remote`] does the rest.
 
 use std::pin::Pin;
 
@@ -30,7 +30,7 @@ use crate::Shared;
 use crate::defaults::{BROKER_MESSAGE_BYTES, BROKER_PING, BROKER_SILENCE};
 use crate::failure::Failure;
 
-/// Lets a broker through that is on the list.
+/// Admits a broker whose certname is on the list.
 pub(crate) fn admit(api: &Shared, peer: Option<&PeerCertificate>) -> Result<(), ApiError> {
     let Some(certname) = peer.and_then(PeerCertificate::certname) else {
         let msg = "this is for brokers, which show a client certificate of this server's CA";
@@ -78,7 +78,7 @@ async fn attend(api: Shared, broker: RemoteBroker, socket: WebSocket, hold: Hold
     let certname = broker.certname.clone();
     tracing::info!(broker = %certname, "a broker connected");
     let (sink, stream) = socket.split();
-    // One message on its way; the queue that counts is the fabric's.
+    // One message on its way; the queue with the limit is the fabric's.
     let (outgoing, queue) = mpsc::channel(1);
     let link = remote::serve(
         &api.fabric,
@@ -99,7 +99,7 @@ async fn attend(api: Shared, broker: RemoteBroker, socket: WebSocket, hold: Hold
     tracing::info!(broker = %certname, "a broker's connection ended");
 }
 
-/// The texts of the broker, until it closes, breaks off or falls silent.
+/// The messages of the broker, until it closes, disconnects or falls silent.
 fn texts(stream: SplitStream<WebSocket>) -> Pin<Box<dyn Stream<Item = String> + Send>> {
     Box::pin(stream::unfold(stream, |mut stream| async {
         loop {

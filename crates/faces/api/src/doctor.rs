@@ -14,11 +14,11 @@ use pcp::PcpUri;
 use crate::Shared;
 use crate::defaults::DIAGNOSIS_DATABASE_WAIT;
 use crate::failure::Failure;
-use crate::given::Given;
+use crate::request_parameters::QueryParameters;
 
 pub(crate) async fn diagnose(
     State(api): State<Shared>,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<ServerDiagnosis>, Failure> {
     given.finish()?;
     let connected = api.fabric.connected();
@@ -68,7 +68,8 @@ fn brokers(attached: &[PcpUri], presences: &[&Presence]) -> Vec<ConnectedBroker>
 }
 
 async fn code_obstacles(api: &Shared) -> Vec<CodeObstacle> {
-    // A server that deploys no code has none, and one whose deployments have not started says so among the faults.
+    // Missing if the server deploys no code; deployments that have not started are reported among
+    // the faults.
     let Ok(manager) = crate::code_manager::manager(api) else {
         return Vec::new();
     };

@@ -1,4 +1,4 @@
-//! `GET environments` and what is below it.
+//! `GET environments` and the routes below it.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use axum::extract::State;
 use environments::CodeError;
 
 use crate::Shared;
-use crate::base::Base;
+use crate::base::BaseUrl;
 use crate::code;
 use crate::failure::Failure;
-use crate::given::{Given, Variables};
+use crate::request_parameters::{PathVariables, QueryParameters};
 
 pub(crate) async fn list(
     State(api): State<Shared>,
-    base: Base,
-    Given(given): Given,
+    base: BaseUrl,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<EnvironmentList>, Failure> {
     given.finish()?;
     let code = Arc::clone(&api.code);
@@ -25,7 +25,7 @@ pub(crate) async fn list(
         for name in code.environments()? {
             match code.version(&name) {
                 Ok(version) => found.push((name.to_string(), version.code_id().map(str::to_owned))),
-                // It was removed meanwhile.
+                // It was removed in the meantime.
                 Err(CodeError::UnknownEnvironment { .. }) => {}
                 Err(error) => return Err(error),
             }
@@ -46,21 +46,21 @@ pub(crate) async fn list(
 
 pub(crate) async fn show(
     State(api): State<Shared>,
-    base: Base,
-    Variables(name): Variables<String>,
-    Given(given): Given,
+    base: BaseUrl,
+    PathVariables(name): PathVariables<String>,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<Environment>, Failure> {
     given.finish()?;
     let (found, ()) = code::read(&api, &name, |_| Ok(())).await?;
     Ok(Json(environment(&base, found.name, found.code_id)))
 }
 
-/// There is no application orchestration: every environment has none.
+/// Application orchestration is not supported: every environment has no applications.
 pub(crate) async fn applications(
     State(api): State<Shared>,
-    base: Base,
-    Variables(name): Variables<String>,
-    Given(given): Given,
+    base: BaseUrl,
+    PathVariables(name): PathVariables<String>,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<ApplicationList>, Failure> {
     given.finish()?;
     let (found, ()) = code::read(&api, &name, |_| Ok(())).await?;
@@ -71,15 +71,15 @@ pub(crate) async fn applications(
 
 pub(crate) async fn instances(
     State(api): State<Shared>,
-    Variables(name): Variables<String>,
-    Given(given): Given,
+    PathVariables(name): PathVariables<String>,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<InstanceList>, Failure> {
     given.finish()?;
     code::read(&api, &name, |_| Ok(())).await?;
     Ok(Json(InstanceList { items: Vec::new() }))
 }
 
-fn environment(base: &Base, name: String, code_id: Option<String>) -> Environment {
+fn environment(base: &BaseUrl, name: String, code_id: Option<String>) -> Environment {
     let below = |path: &str| format!("environments/{name}{path}");
     Environment {
         id: base.at(&below("")),

@@ -6,23 +6,23 @@ use axum::extract::State;
 use store::{EventRow, JobNumber};
 
 use crate::Shared;
-use crate::base::Base;
+use crate::base::BaseUrl;
 use crate::defaults::EVENTS;
 use crate::failure::Failure;
-use crate::given::{Given, Variables};
 use crate::jobs::existing;
+use crate::request_parameters::{PathVariables, QueryParameters};
 
 pub(crate) async fn list(
     State(api): State<Shared>,
-    base: Base,
-    Variables(job): Variables<String>,
-    Given(given): Given,
+    base: BaseUrl,
+    PathVariables(job): PathVariables<String>,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<Events>, Failure> {
     let start = EventsQuery::read(given)?.start;
     let start = i64::try_from(start).unwrap_or(i64::MAX);
     let job = existing(&api, &job).await?;
     let rows = api.store.events(job.number, start, EVENTS).await?;
-    // The first id that was not given yet; a client that asks again gets only what is new.
+    // The first id that was not returned yet; a client that continues there gets only new events.
     let next = rows.last().map_or(start, |row| row.id.saturating_add(1));
     let items = rows.into_iter().map(event).collect();
     Ok(Json(Events {
@@ -31,7 +31,7 @@ pub(crate) async fn list(
     }))
 }
 
-pub(crate) fn next_events(base: &Base, job: JobNumber, next: i64) -> NextEvents {
+pub(crate) fn next_events(base: &BaseUrl, job: JobNumber, next: i64) -> NextEvents {
     NextEvents {
         id: base.at(&format!("jobs/{job}/events?start={next}")),
         event: next.to_string(),

@@ -1,7 +1,7 @@
-//! How errors leave the server: always as `{kind, msg, details}`.
+//! Errors as responses: always `{kind, msg, details}`.
 //!
-//! The rule: what a client did wrong is told in full; what the server did wrong is logged with
-//! its causes, and the client learns only that, and where to look.
+//! Invariant: a mistake of the client is reported in full; an error of the server is logged with
+//! its causes, and the client gets only the fact and a hint to the log.
 
 use error_causes::chain;
 use std::error::Error;
@@ -14,14 +14,14 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use store::StoreError;
 
-use crate::audit::Refused;
+use crate::audit::RefusedKind;
 
-/// An error on its way out of a handler.
+/// The error of a handler.
 #[derive(Debug)]
 pub(crate) struct Failure(pub(crate) ApiError);
 
 impl Failure {
-    /// The server's own fault, while doing `what`.
+    /// An internal error of the server, while doing `what`.
     pub(crate) fn internal(what: &str, error: &(dyn Error + 'static)) -> Self {
         tracing::error!(error = %chain(error), "cannot {what}");
         if let Some(lack) = lack(error) {
@@ -53,7 +53,7 @@ impl IntoResponse for Failure {
             .details
             .get("retry_after_seconds")
             .and_then(Value::as_u64);
-        let refused = Refused {
+        let refused = RefusedKind {
             kind: body.kind.clone(),
             permission: body.details.get("permission").and_then(text),
         };
@@ -72,7 +72,7 @@ fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-/// What the server lacks, if that is the cause: no mistake of its own, and it passes.
+/// The missing resource of the server, if that is the cause: no bug, and temporary.
 fn lack(error: &(dyn Error + 'static)) -> Option<&'static str> {
     let mut next = Some(error);
     while let Some(error) = next {

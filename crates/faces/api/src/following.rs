@@ -1,7 +1,8 @@
-//! The status of a server that follows another one's code: [`following`], the router of its only listener.
+//! The status of a server that follows another one's code: [`following`], the router of its only
+//! listener.
 //!
-//! The rules: it answers what `/status/v1` of 8143 answers, without a token; and names of environments only to who
-//! asks for `debug`.
+//! Invariants: it answers as `/status/v1` of port 8143, without a token; and names of environments
+//! only at the level `debug`.
 
 use std::sync::Arc;
 
@@ -17,21 +18,21 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::failure::Failure;
-use crate::given::{Given, Variables};
 use crate::mount::{method_not_allowed, not_of_a_follower};
+use crate::request_parameters::{PathVariables, QueryParameters};
 use crate::status::{FILE_SYNC_CLIENT, STATUS, code, find, report};
 
-/// Who is watched.
-struct Watched {
+/// The follower and the version of Tutti.
+struct WatchedFollower {
     version: String,
     follower: watch::Receiver<Following>,
 }
 
-type Shared = Arc<Watched>;
+type Shared = Arc<WatchedFollower>;
 
 /// The router, to be served over HTTPS, of a follower of this version of Tutti.
 pub fn following(version: String, follower: watch::Receiver<Following>) -> Router {
-    let watched = Watched { version, follower };
+    let watched = WatchedFollower { version, follower };
     Router::new()
         .route(routes::SERVICES.path, get(services))
         .route(routes::SERVICE.path, get(service))
@@ -44,7 +45,7 @@ pub fn following(version: String, follower: watch::Receiver<Following>) -> Route
 
 async fn services(
     State(watched): State<Shared>,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
 ) -> Result<(StatusCode, Json<Services>), Failure> {
     let services = watched.all(&StatusQuery::read(given)?);
     Ok((code(services.values()), Json(services)))
@@ -52,8 +53,8 @@ async fn services(
 
 async fn service(
     State(watched): State<Shared>,
-    Variables(name): Variables<String>,
-    Given(given): Given,
+    PathVariables(name): PathVariables<String>,
+    QueryParameters(given): QueryParameters,
 ) -> Result<(StatusCode, Json<ServiceStatus>), Failure> {
     let status = find(watched.all(&StatusQuery::read(given)?), &name)?;
     Ok((code([&status]), Json(status)))
@@ -66,14 +67,14 @@ async fn simple(State(watched): State<Shared>) -> (StatusCode, String) {
 
 async fn simple_service(
     State(watched): State<Shared>,
-    Variables(name): Variables<String>,
+    PathVariables(name): PathVariables<String>,
 ) -> Result<(StatusCode, String), Failure> {
     let status = find(watched.all(&StatusQuery::default()), &name)?;
     Ok((code([&status]), status.state.to_string()))
 }
 
-/// Whether who compiles here compiles what is live. One that is getting a version is well: it has what was live a
-/// moment ago, and all followers have such moments at once.
+/// The state: running if this machine compiles the live code. A follower that is fetching a version
+/// is running too: a moment ago its version was live, and all followers are in that state at once.
 fn state(following: &Following) -> ServiceState {
     match (following.knows, following.sync()) {
         (Knows::NotYet, _) => ServiceState::Unknown,
@@ -128,7 +129,7 @@ fn shown(following: &Following, is_debug: bool) -> Value {
 
 // === impl Watched ===
 
-impl Watched {
+impl WatchedFollower {
     fn all(&self, query: &StatusQuery) -> Services {
         let following = self.follower.borrow().clone();
         let client = shown(&following, query.level == "debug");

@@ -1,9 +1,9 @@
-//! The one door: every route is mounted behind it, with its policy.
+//! Authentication and authorization: every route is mounted behind the guard, with its policy.
 //!
-//! The rules: who is asked for a token shows a valid one before a byte of the body is read; the
-//! token comes in `X-Authentication`, in `Authorization: Bearer`, or as `?token=`, and is never
-//! logged; without one, a verified client certificate of the allow-list counts as one; which
-//! permissions an identity has, [`rbac::Access::authorize`] alone says.
+//! Invariants: if a route requires a token, a valid one is checked before a byte of the body is
+//! read; the token comes in `X-Authentication`, in `Authorization: Bearer`, or as `?token=`, and is
+//! never logged; without a token, a verified client certificate of the allow-list is accepted; and
+//! only [`rbac::Access::authorize`] decides on permissions.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -20,37 +20,37 @@ use rbac::{Denied, Identity, Instance, Permission};
 
 use crate::Shared;
 use crate::audit;
-use crate::body::Terms;
+use crate::body::BodyLimits;
 use crate::failure::Failure;
 
-/// What the door of one route knows.
-pub(crate) type Door = (Shared, &'static Route);
+/// State of the guard of one route.
+pub(crate) type GuardState = (Shared, &'static Route);
 
-/// Who sent the request; only behind a policy that asks for a token.
+/// The authenticated sender of a request; only on routes whose policy requires authentication.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller(pub(crate) Arc<Identity>);
 
-/// With what a request came to the door, and to which: good for asking again.
+/// Credentials and route of a request, kept so that authorization can be checked again later.
 #[derive(Clone)]
-pub(crate) struct Pass {
+pub(crate) struct RequestCredentials {
     route: &'static Route,
-    shown: Arc<Shown>,
+    shown: Arc<Credentials>,
 }
 
-/// Lets a request through to its handler, or not.
+/// Passes an authorized request to its handler, or refuses it.
 pub(crate) async fn guard(
-    State((api, route)): State<Door>,
+    State((api, route)): State<GuardState>,
     mut request: Request,
     next: Next,
 ) -> Result<Response, Failure> {
-    let pass = Pass {
+    let pass = RequestCredentials {
         route,
-        shown: Arc::new(Shown::by(&request)),
+        shown: Arc::new(Credentials::by(&request)),
     };
     let caller = pass.caller(&api).await?;
-    let terms = Terms {
+    let terms = BodyLimits {
         max_bytes: route.max_body_bytes,
-        who: pass.who(caller.as_ref()),
+        who: pass.client_name(caller.as_ref()),
         pass: pass.clone(),
         share: Arc::default(),
     };
@@ -62,26 +62,26 @@ pub(crate) async fn guard(
         pass.authorize(&api, &caller)?;
         request.extensions_mut().insert(caller);
     }
-    // Kept here until the request is handled: what a handler makes of a body takes memory too.
+    // Held until the request is handled: the handler's copy of the body takes memory too.
     let _share = Arc::clone(&terms.share);
     request.extensions_mut().insert(terms);
     request.extensions_mut().insert(pass);
     Ok(next.run(request).await)
 }
 
-/// Whether the server is configured to show this route to everybody.
+/// True if the server is configured to serve this route without authentication.
 fn is_open(api: &Shared, route: &Route) -> bool {
     api.info.metrics_open && route.operation_id == routes::METRICS.operation_id
 }
 
-/// What a request shows of who sent it.
-struct Shown {
+/// The credentials of a request.
+struct Credentials {
     token: Option<String>,
     peer: Option<PeerCertificate>,
     address: Option<IpAddr>,
 }
 
-impl Shown {
+impl Credentials {
     fn by(request: &Request) -> Self {
         let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
         Self {
@@ -95,7 +95,7 @@ impl Shown {
 async fn authenticate(
     api: &Shared,
     route: &'static Route,
-    shown: &Shown,
+    shown: &Credentials,
 ) -> Result<Caller, Failure> {
     let Some(token) = &shown.token else {
         return program(api, route, shown.peer.as_ref()).ok_or_else(|| {
@@ -107,8 +107,8 @@ async fn authenticate(
     Ok(Caller(api.access.authenticate(token).await?))
 }
 
-/// A program that shows a certificate of the allow-list, or one that may administer the CA on its
-/// routes. It is verified and not revoked, or the connection would not be there.
+/// The program with a certificate of the allow-list, or one that may administer the CA on its
+/// routes. TLS has verified the certificate and checked its revocation.
 fn program(api: &Shared, route: &'static Route, peer: Option<&PeerCertificate>) -> Option<Caller> {
     let peer = peer?.0.as_ref()?;
     let names = &api.info.privileged_names;
@@ -121,8 +121,8 @@ fn program(api: &Shared, route: &'static Route, peer: Option<&PeerCertificate>) 
     crate::certificates::administrator(api, route, &peer.certname, &peer.der)
 }
 
-/// Who shows the server's own certificate is root or the user of the service on the server's machine, and could
-/// work on its files as well.
+/// True for the server's own certificate: its owner is root or the service's user on the server's
+/// machine, and could change the server's files as well.
 fn is_server_itself(api: &Shared, certname: &str) -> bool {
     certname == api.fabric.address().common_name()
 }
@@ -134,7 +134,7 @@ fn is_for_local_verbs(route: &Route) -> bool {
         || route.operation_id == routes::DOCTOR.operation_id
 }
 
-/// By the names of the service that the route belongs to.
+/// The error of the service that the route belongs to.
 fn refusal(route: &Route, denied: Denied) -> Failure {
     match route.path.starts_with("/rbac-api/") {
         true => crate::rbac::refusal::denied(&denied),
@@ -142,7 +142,7 @@ fn refusal(route: &Route, denied: Denied) -> Failure {
     }
 }
 
-/// The token of a request. An empty one is none.
+/// The token of a request. An empty one counts as none.
 pub(crate) fn token(headers: &HeaderMap, uri: &Uri) -> Option<String> {
     let header = |name| headers.get(name).and_then(|value| value.to_str().ok());
     let bearer = || header(header::AUTHORIZATION.as_str())?.strip_prefix("Bearer ");
@@ -161,8 +161,8 @@ pub(crate) fn token(headers: &HeaderMap, uri: &Uri) -> Option<String> {
         .filter(|token| !token.is_empty())
 }
 
-impl Pass {
-    /// Who is let in with it now; `None` where nobody is asked.
+impl RequestCredentials {
+    /// Authenticates again and returns the caller; `None` on a route without authentication.
     pub(crate) async fn check(&self, api: &Shared) -> Result<Option<Caller>, Failure> {
         let caller = self.caller(api).await?;
         if let Some(caller) = &caller {
@@ -171,9 +171,9 @@ impl Pass {
         Ok(caller)
     }
 
-    /// Whose part of the server's memory a request takes.
-    pub(crate) fn who(&self, caller: Option<&Caller>) -> String {
-        let Shown {
+    /// The client whose memory budget the request uses.
+    pub(crate) fn client_name(&self, caller: Option<&Caller>) -> String {
+        let Credentials {
             token,
             peer,
             address,
@@ -226,7 +226,7 @@ impl Pass {
     }
 }
 
-impl FromRequestParts<Shared> for Pass {
+impl FromRequestParts<Shared> for RequestCredentials {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Failure> {
@@ -236,7 +236,7 @@ impl FromRequestParts<Shared> for Pass {
 }
 
 impl Caller {
-    /// Refuses a caller who may not.
+    /// Refuses a caller without this permission.
     pub(crate) fn demand(
         &self,
         api: &Shared,
@@ -258,7 +258,8 @@ impl FromRequestParts<Shared> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, _: &Shared) -> Result<Self, Failure> {
         let caller = parts.extensions.get::<Self>().cloned();
-        // A handler that wants a caller on a route without one: refused, never let through.
+        // A handler that needs a caller on a route without authentication: refused, never let
+        // through.
         caller.ok_or_else(|| {
             ApiError::new(kinds::UNAUTHENTICATED, "this route knows no caller").into()
         })

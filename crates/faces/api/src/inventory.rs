@@ -1,4 +1,4 @@
-//! Which nodes are connected: `GET inventory`, `GET inventory/:node`, `POST inventory`.
+//! Connected nodes: `GET inventory`, `GET inventory/:node`, `POST inventory`.
 
 use api_types::{InventoryItem, InventoryList, InventoryQuery, NodeAbsence, PreciseTimestamp};
 use axum::Json;
@@ -7,17 +7,17 @@ use fabric::Presence;
 use pcp::Certname;
 
 use crate::Shared;
-use crate::body::Strict;
+use crate::body::StrictBody;
 use crate::failure::Failure;
-use crate::given::{Given, Variables};
+use crate::request_parameters::{PathVariables, QueryParameters};
 use crate::scope::{certname, certnames};
 
 pub(crate) async fn list(
     State(api): State<Shared>,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<InventoryList>, Failure> {
     given.finish()?;
-    // First, so that a node that comes between the two is in one of them.
+    // Read first, so that a node that connects in between is in one of them.
     let returning = api.jobs.returning_nodes();
     let mut connected = api.fabric.connected();
     connected.sort_by(|a, b| a.0.cmp(&b.0));
@@ -39,10 +39,10 @@ pub(crate) async fn list(
 
 pub(crate) async fn show(
     State(api): State<Shared>,
-    Variables(node): Variables<String>,
+    PathVariables(node): PathVariables<String>,
 ) -> Result<Json<InventoryItem>, Failure> {
     let name = certname("node", &node)?;
-    // First, so that a node that returns meanwhile is one or the other.
+    // Read first, so that a node that reconnects in between is in one of them.
     let is_returning = api.jobs.returning_nodes().binary_search(&name).is_ok();
     let presence = api.fabric.presence(&name);
     let mut item = item(&name, presence.as_ref());
@@ -74,7 +74,7 @@ async fn absence(
 
 pub(crate) async fn query(
     State(api): State<Shared>,
-    Strict(asked): Strict<InventoryQuery>,
+    StrictBody(asked): StrictBody<InventoryQuery>,
 ) -> Result<Json<InventoryList>, Failure> {
     let names = certnames("nodes", &asked.nodes)?;
     let items = names

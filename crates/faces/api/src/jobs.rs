@@ -13,22 +13,25 @@ use serde_json::json;
 use store::{JobFilter, JobNumber, JobOrder, JobRow, JobStateRow};
 
 use crate::Shared;
-use crate::base::Base;
+use crate::base::BaseUrl;
 use crate::failure::Failure;
-use crate::given::{Given, Variables, job_number, store_page};
-use crate::owners::{Kept, Owners};
+use crate::owners::{Owners, StoredOwner};
+use crate::request_parameters::{PathVariables, QueryParameters, job_number, store_page};
 
 pub(crate) async fn list(
     State(api): State<Shared>,
-    base: Base,
-    Given(given): Given,
+    base: BaseUrl,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<JobList>, Failure> {
     let query = JobsQuery::read(given)?;
     let page = store_page(query.page);
     let (rows, total) = api.store.jobs(&filter(&query), page).await?;
     let numbers: Vec<_> = rows.iter().map(|row| row.number).collect();
     let mut states = api.store.node_states(&numbers).await?;
-    let logins = rows.iter().map(|row| Kept::login(&row.owner)).collect();
+    let logins = rows
+        .iter()
+        .map(|row| StoredOwner::login(&row.owner))
+        .collect();
     let owners = Owners::of(&api, logins).await?;
     let items = rows.into_iter().map(|row| {
         let states = states.remove(&row.number).unwrap_or_default();
@@ -46,9 +49,9 @@ pub(crate) async fn list(
 
 pub(crate) async fn show(
     State(api): State<Shared>,
-    base: Base,
-    Variables(number): Variables<String>,
-    Given(given): Given,
+    base: BaseUrl,
+    PathVariables(number): PathVariables<String>,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<Job>, Failure> {
     given.finish()?;
     let row = existing(&api, &number).await?;
@@ -58,14 +61,14 @@ pub(crate) async fn show(
         .await?
         .remove(&row.number);
     let history = api.store.job_states(row.number).await?;
-    let owners = Owners::of(&api, vec![Kept::login(&row.owner)]).await?;
+    let owners = Owners::of(&api, vec![StoredOwner::login(&row.owner)]).await?;
     let (elapsed, rollout) = (api.jobs.elapsed(row.number), rollout(&api, &row));
     let states = states.unwrap_or_default();
     let shown = job(&base, row, states, &owners, elapsed, Some(&history));
     Ok(Json(Job { rollout, ..shown }))
 }
 
-/// The batch that a job is in, if it has batches.
+/// The current batch of a job, if it has batches.
 fn rollout(api: &Shared, row: &JobRow) -> Option<JobRollout> {
     row.rollout.map(|rollout| JobRollout {
         batch: rollout.batch.into(),
@@ -76,7 +79,7 @@ fn rollout(api: &Shared, row: &JobRow) -> Option<JobRollout> {
     })
 }
 
-/// The job that a path names.
+/// The job with the number in a path.
 pub(crate) async fn existing(api: &Shared, number: &str) -> Result<JobRow, Failure> {
     let number = job_number("job", number)?;
     Ok(api
@@ -93,7 +96,7 @@ pub(crate) fn unknown_job(number: JobNumber) -> ApiError {
     ApiError::new(kinds::UNKNOWN_JOB, msg).with("job", json!(number.to_string()))
 }
 
-/// Seconds between two times; a clock that went back makes none.
+/// Seconds between two times; 0 if the clock went back.
 pub(crate) fn seconds(start_ms: i64, end_ms: i64) -> f64 {
     end_ms.saturating_sub(start_ms).max(0) as f64 / 1_000.0
 }
@@ -112,7 +115,7 @@ fn filter(query: &JobsQuery) -> JobFilter {
     }
 }
 
-/// As the store is asked for it.
+/// The order in the store's type.
 pub(crate) fn job_order(asked: JobsOrder) -> JobOrder {
     match asked {
         JobsOrder::Name => JobOrder::Number,
@@ -123,13 +126,13 @@ pub(crate) fn job_order(asked: JobsOrder) -> JobOrder {
     }
 }
 
-/// Times are shown without their milliseconds: what is shown as this second is included.
+/// The end of this second, inclusive: responses show times without milliseconds.
 pub(crate) fn end_of_second(time: Timestamp) -> i64 {
     time.as_ms().div_euclid(1_000) * 1_000 + 999
 }
 
-/// Duration in seconds as the engine measured it, of a job that runs (`elapsed`) or is over. The two times of day
-/// are used only where a restart of the server left nothing else.
+/// Duration in seconds as the engine measured it, of a running job (`elapsed`) or an ended one. The
+/// two times of day are used only if a restart of the server lost the measurement.
 fn duration(row: &JobRow, elapsed: Option<Duration>) -> Option<f64> {
     let started_ms = row.started_ms?;
     let measured = match row.finished_ms {
@@ -141,7 +144,7 @@ fn duration(row: &JobRow, elapsed: Option<Duration>) -> Option<f64> {
 }
 
 fn job(
-    base: &Base,
+    base: &BaseUrl,
     row: JobRow,
     states: BTreeMap<String, u64>,
     owners: &Owners,
@@ -151,7 +154,7 @@ fn job(
     let address = base.job(row.number);
     let duration = duration(&row, elapsed);
     let mut options = object(&row.options);
-    // Kept there by the engine; nobody submitted it.
+    // Stored there by the engine, not by the request.
     let trace_id = options.shift_remove("trace_id");
     let part = |name: &str| base.link(&format!("jobs/{}/{name}", row.number));
     Job {
@@ -164,7 +167,7 @@ fn job(
         options,
         trace_id: trace_id.and_then(|id| id.as_str().map(str::to_owned)),
         userdata: object(&row.userdata),
-        owner: owners.get(&Kept::login(&row.owner)),
+        owner: owners.get(&StoredOwner::login(&row.owner)),
         environment: EnvironmentRef {
             name: row.environment,
         },
@@ -183,7 +186,7 @@ fn job(
     }
 }
 
-/// Every state with its end, which is the begin of the next.
+/// Every state with its end, which is the start of the next.
 pub(crate) fn statuses(history: &[JobStateRow]) -> Vec<JobStatus> {
     let ends = history
         .iter()

@@ -1,9 +1,9 @@
 //! The HTTP API of port 8143 over the engines: [`router`].
 //!
-//! Handlers read a request into the types of `api-types`, ask an engine, and write its answer;
-//! they decide nothing. The rules: every route of `api_types::routes` is mounted behind the
-//! policy that it has there ([`rbac::Access::authorize`] is asked for all of them), every
-//! failure is `{kind, msg, details}`, and the ids of objects are their absolute URLs.
+//! Handlers parse a request into the types of `api-types`, call an engine, and return its answer;
+//! they decide nothing. Invariants: every route of `api_types::routes` is mounted behind its policy
+//! (checked by [`rbac::Access::authorize`]), every failure is `{kind, msg, details}`, and the ids
+//! of objects are their absolute URLs.
 
 mod actions;
 mod audit;
@@ -23,7 +23,6 @@ mod events;
 mod failure;
 mod file_sync;
 mod following;
-mod given;
 mod guard;
 mod inventory;
 mod jobs;
@@ -39,6 +38,7 @@ mod puppet_runs;
 mod query;
 mod rbac;
 mod refusals;
+mod request_parameters;
 mod root;
 mod schedules;
 mod scope;
@@ -63,9 +63,9 @@ use axum::middleware::from_fn_with_state;
 pub use crate::certificates::Certificates;
 pub use crate::code_manager::{CodeService, StartedCode};
 pub use crate::following::following;
-pub use crate::rbac::Elsewhere;
-pub use crate::schedules::Clockwork;
-pub use state::{ApiState, Codes, Info, MetricsSource};
+pub use crate::rbac::ExternalDirectories;
+pub use crate::schedules::JobScheduler;
+pub use state::{ApiState, CodeModes, MetricsSource, ServerInfo};
 pub use status::CODE_MANAGER_SERVICE;
 
 pub(crate) use state::Shared;
@@ -74,10 +74,10 @@ use crate::mount::Mount;
 
 /// The router, to be served over HTTPS.
 pub fn router(state: ApiState) -> Router {
-    let clock = state.clock.clone();
+    let scheduler = state.scheduler.clone();
     let tracer = state.info.tracer.clone();
     let shared: Shared = Arc::new(state.into());
-    clock.bind(&shared);
+    scheduler.bind(&shared);
     Mount::new(shared)
         .on(&routes::ROOT, root::root)
         .on(&routes::ROOT_V1, root::root)

@@ -1,4 +1,4 @@
-//! `GET /metrics`: figures in the text form of Prometheus.
+//! `GET /metrics`: metrics in the text format of Prometheus.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -50,7 +50,7 @@ pub(crate) async fn metrics(State(api): State<Shared>) -> impl IntoResponse {
         ),
         (
             "ignored_messages",
-            "Messages that nobody waits for.",
+            "Messages without a waiting request.",
             &jobs.ignored_messages,
         ),
         (
@@ -105,10 +105,10 @@ pub(crate) async fn metrics(State(api): State<Shared>) -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text)
 }
 
-/// The counters of the engines beside the jobs.
+/// The metrics of the engines other than jobs.
 fn engines(text: &mut String, api: &Shared) {
     let (access, audit) = (api.access.metrics(), api.audit.metrics());
-    let (webhooks, fired) = (api.webhooks.metrics(), &api.fired);
+    let (webhooks, launch_counters) = (api.webhooks.metrics(), &api.launch_counters);
     let counters: [(&str, &str, &AtomicU64); 13] = [
         ("logins", "Logins that succeeded.", &access.logins),
         (
@@ -154,22 +154,22 @@ fn engines(text: &mut String, api: &Shared) {
         (
             "schedules_launched",
             "Jobs that the clock started.",
-            &fired.launched,
+            &launch_counters.launched,
         ),
         (
             "schedules_late",
             "Of these, more than a minute late.",
-            &fired.late,
+            &launch_counters.late,
         ),
         (
             "schedules_refused",
             "Slots whose job was refused; the audit says why.",
-            &fired.refused,
+            &launch_counters.refused,
         ),
         (
             "schedules_skipped",
             "Times that slots were left out.",
-            &fired.skipped,
+            &launch_counters.skipped,
         ),
     ];
     for (name, help, counter) in counters {

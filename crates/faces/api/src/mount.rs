@@ -1,7 +1,7 @@
-//! Putting handlers on routes, each behind its door.
+//! Mounts handlers on routes, each behind its guard.
 //!
-//! The rule: a handler gets a path only from a [`Route`], which has a policy by type; and every
-//! route of the list has a handler, or the router is not made.
+//! Invariant: a handler gets a path only from a [`Route`], whose type includes a policy; and every
+//! route of the list has a handler, or the router cannot be built.
 
 use api_types::{ApiError, Method, Route, Trail, kinds, routes};
 use axum::Router;
@@ -16,7 +16,7 @@ use crate::audit;
 use crate::failure::Failure;
 use crate::guard::guard;
 
-/// A router that is being made.
+/// Builder of the router.
 pub(crate) struct Mount {
     api: Shared,
     router: Router<Shared>,
@@ -32,7 +32,7 @@ impl Mount {
         }
     }
 
-    /// `handler` for `route`.
+    /// Mounts `handler` on `route`.
     pub(crate) fn on<H, T>(mut self, route: &'static Route, handler: H) -> Self
     where
         H: Handler<T, Shared>,
@@ -57,8 +57,8 @@ impl Mount {
         self
     }
 
-    /// The router. Panics when a route of the list has no handler: a mistake in this crate that
-    /// any test finds.
+    /// The router. Panics if a route of the list has no handler: a mistake in this crate that any
+    /// test finds.
     pub(crate) fn finish(self) -> Router {
         let missing = routes::ALL
             .iter()
@@ -75,7 +75,7 @@ async fn not_found(uri: Uri) -> Failure {
     nothing("GET /orchestrator/v1/swagger.json", &uri)
 }
 
-/// There is nothing at this path of a follower's listener.
+/// Answers paths that do not exist on a follower's listener.
 pub(crate) async fn not_of_a_follower(uri: Uri) -> Failure {
     nothing("GET /status/v1/services", &uri)
 }

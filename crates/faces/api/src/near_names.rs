@@ -1,7 +1,8 @@
-//! Near matches in refusals of unknown environments, tasks and plans. Main function: [`with_near_names`].
+//! Suggestions in errors about unknown environments, tasks and plans. Main function:
+//! [`with_near_names`].
 //!
-//! The invariant: only names that the caller may list anyway are told (public tasks and plans, names of
-//! environments), and no path of the server's disk but that of the environments.
+//! Invariant: only names that the caller may list anyway are suggested (public tasks and plans,
+//! names of environments), and the only path of the server's disk is that of the environments.
 
 use std::sync::Arc;
 
@@ -13,15 +14,16 @@ use crate::Shared;
 use crate::defaults::NAMES_TOLD;
 use crate::failure::Failure;
 
-/// Where a name was looked for, and the names that are there.
-struct Searched {
+/// The place that was searched, and the names in it.
+struct SearchedNames {
     wanted: String,
-    /// A sentence.
+    /// A sentence that names the place.
     place: String,
     names: Vec<String>,
 }
 
-/// Adds to the refusal of an unknown name where it was looked for, and near matches. Other refusals stay as they are.
+/// Adds the searched place and similar names to the error about an unknown name. Other errors stay
+/// unchanged.
 pub(crate) async fn with_near_names(api: &Shared, refused: Failure) -> Failure {
     let Failure(error) = &refused;
     let detail = |key: &str| {
@@ -45,7 +47,7 @@ pub(crate) async fn with_near_names(api: &Shared, refused: Failure) -> Failure {
         tokio::task::spawn_blocking(move || search(&*code, &kind, &environment, wanted));
     match searching.await {
         Ok(Ok(Some(searched))) => told(refused, &searched),
-        // The refusal is right without the names.
+        // The error is correct without suggestions.
         _ => refused,
     }
 }
@@ -55,7 +57,7 @@ fn search(
     kind: &str,
     environment: &str,
     wanted: String,
-) -> Result<Option<Searched>, CodeError> {
+) -> Result<Option<SearchedNames>, CodeError> {
     if kind == kinds::UNKNOWN_ENVIRONMENT.name {
         let names: Vec<_> = code
             .environments()?
@@ -63,7 +65,7 @@ fn search(
             .map(ToString::to_string)
             .collect();
         let place = format!("this server has the code of {}", listed(&names));
-        return Ok(Some(Searched {
+        return Ok(Some(SearchedNames {
             wanted,
             place,
             names,
@@ -88,7 +90,7 @@ fn search(
         .map(|module| module.name)
         .collect();
     let place = format!("looked in its modules: {}", listed(&modules));
-    Ok(Some(Searched {
+    Ok(Some(SearchedNames {
         wanted,
         place,
         names,
@@ -109,7 +111,7 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-fn told(Failure(mut refused): Failure, searched: &Searched) -> Failure {
+fn told(Failure(mut refused): Failure, searched: &SearchedNames) -> Failure {
     let names = || searched.names.iter().map(String::as_str);
     let near = suggest::nearest(&searched.wanted, names());
     let hint = suggest::did_you_mean(&searched.wanted, names());

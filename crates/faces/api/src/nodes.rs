@@ -1,8 +1,8 @@
 //! The nodes of a job: `GET jobs/:id/nodes` and `GET jobs/:id/report`.
 //!
-//! The rule: however many nodes and however large their results, only some results at a time are in
-//! memory; the list is sent as it is read. When the store fails in the middle, the connection is
-//! cut, so that half a list is no JSON.
+//! Invariant: however many nodes and however large their results, only some results at a time are
+//! in memory; the list is streamed. If the store fails in the middle, the connection is closed, so
+//! that half a list is not valid JSON.
 
 use std::collections::VecDeque;
 
@@ -22,21 +22,21 @@ use store::defaults::RUNS_TOGETHER;
 use store::{JobNumber, Page, RunFilter, RunOrder, RunRow, Store};
 
 use crate::Shared;
-use crate::base::Base;
+use crate::base::BaseUrl;
 use crate::events::next_events;
 use crate::failure::Failure;
-use crate::given::{Given, Variables, store_page};
 use crate::jobs::{existing, seconds};
+use crate::request_parameters::{PathVariables, QueryParameters, store_page};
 
 pub(crate) async fn list(
     State(api): State<Shared>,
-    base: Base,
-    Variables(job): Variables<String>,
-    Given(given): Given,
+    base: BaseUrl,
+    PathVariables(job): PathVariables<String>,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Response, Failure> {
     let query = NodesQuery::read(given)?;
     let job = existing(&api, &job).await?;
-    // Read before the nodes: a change in between is then told by the events, perhaps twice.
+    // Read before the nodes: a change in between is then also in the events, perhaps twice.
     let next = api.store.last_event_id().await? + 1;
     let page = store_page(query.page);
     let store = &api.store;
@@ -47,7 +47,7 @@ pub(crate) async fn list(
     };
     let frame = serde_json::to_string(&empty)
         .map_err(|error| Failure::internal("write the nodes", &error))?;
-    let parts = Parts {
+    let parts = NodeListStream {
         store: store.clone(),
         fabric: api.fabric.clone(),
         job: job.number,
@@ -57,7 +57,7 @@ pub(crate) async fn list(
         first: true,
         over: false,
     };
-    let body = Body::from_stream(stream::try_unfold(parts, Parts::next));
+    let body = Body::from_stream(stream::try_unfold(parts, NodeListStream::next));
     Ok(([(header::CONTENT_TYPE, "application/json")], body).into_response())
 }
 
@@ -67,26 +67,26 @@ const PUPPET_RUNS: &str = "deploy";
 /// The state of runs in flight.
 const RUNNING: &str = "running";
 
-/// What stands behind the last item.
+/// The text after the last item.
 const END: &str = "]}";
 
-/// A list of nodes that is being sent.
-struct Parts {
+/// A streamed list of nodes.
+struct NodeListStream {
     store: Store,
     fabric: Fabric,
     job: JobNumber,
-    /// The job runs Puppet.
+    /// True if the job runs Puppet.
     puppet: bool,
-    /// What stands before the first item; `None`: sent.
+    /// The text before the first item; `None` after it was sent.
     begin: Option<String>,
     names: VecDeque<String>,
-    /// No item was sent yet.
+    /// True until the first item is sent.
     first: bool,
     over: bool,
 }
 
-impl Parts {
-    /// The next piece of the text.
+impl NodeListStream {
+    /// The next chunk of the text.
     async fn next(mut self) -> Result<Option<(String, Self)>, BoxError> {
         if self.over {
             return Ok(None);
@@ -117,8 +117,8 @@ impl Parts {
 
 pub(crate) async fn report(
     State(api): State<Shared>,
-    Variables(job): Variables<String>,
-    Given(given): Given,
+    PathVariables(job): PathVariables<String>,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<Report>, Failure> {
     given.finish()?;
     let job = existing(&api, &job).await?;
@@ -146,7 +146,7 @@ fn filter(query: &NodesQuery) -> RunFilter {
     }
 }
 
-/// Says of a run in flight that its node is not connected.
+/// Adds to a running item that its node is not connected.
 fn tell_absence(item: &mut JobNode, fabric: &Fabric) {
     if item.state != RUNNING || item.transport != "pcp" {
         return;
@@ -165,7 +165,7 @@ fn tell_absence(item: &mut JobNode, fabric: &Fabric) {
         .insert("message".to_owned(), Value::from(message));
 }
 
-/// `puppet_now_ms`: of a job that runs Puppet, the time.
+/// An item of the list. `puppet_now_ms` is the current time, for a job that runs Puppet.
 fn node(row: RunRow, puppet_now_ms: Option<i64>) -> JobNode {
     let ended = row.started_ms.zip(row.finished_ms);
     let kept = details(row.details.as_deref());
@@ -186,16 +186,16 @@ fn node(row: RunRow, puppet_now_ms: Option<i64>) -> JobNode {
         timestamp: row.finished_ms.or(row.started_ms).map(Timestamp::from_ms),
         transaction_uuid: transaction_uuid(&kept),
         latest_event_id: row.latest_event_id,
-        details: told(kept, run_time),
+        details: details_for_client(kept, run_time),
         result: row
             .result
             .map(|json| serde_json::from_str(&json).unwrap_or(Value::String(json))),
     }
 }
 
-/// What clients are told of a run's details: why it was not run, where the report of a Puppet run is
-/// shown, or what it wrote to standard error (which Puppet Enterprise does not show). The engine keeps
-/// notes of its own beside them.
+/// Details of a run that clients get: why it was not run, where the report of a Puppet run is
+/// shown, or its standard error (which Puppet Enterprise does not show). The engine stores internal
+/// details beside them.
 const DETAILS_TOLD: [&str; 4] = ["message", "report-url", "stderr", "stderr_bytes"];
 
 fn details(json: Option<&str>) -> Object {
@@ -203,19 +203,19 @@ fn details(json: Option<&str>) -> Object {
         .unwrap_or_default()
 }
 
-/// How the run's node was reached.
+/// The transport of the run.
 fn transport(kept: &Object) -> String {
     let told = kept.get("transport").and_then(Value::as_str);
     told.unwrap_or("pcp").to_owned()
 }
 
-/// Of a Puppet run, once its agent has told it.
+/// The transaction UUID of a Puppet run, if its agent has sent it.
 fn transaction_uuid(kept: &Object) -> Option<String> {
     kept.get("transaction_uuid")?.as_str().map(str::to_owned)
 }
 
-/// `run_time`: for how many seconds Puppet has been running.
-fn told(kept: Object, run_time: Option<f64>) -> Object {
+/// Details for clients. `run_time`: seconds since Puppet started.
+fn details_for_client(kept: Object, run_time: Option<f64>) -> Object {
     let run_time = run_time.map(|seconds| ("run-time".to_owned(), Value::from(seconds)));
     kept.into_iter()
         .filter(|(key, _)| DETAILS_TOLD.contains(&key.as_str()))

@@ -1,4 +1,4 @@
-//! Around every request: one line in the log, and an answer even to a bug.
+//! Logs every request, and turns a panic into a response.
 
 use std::panic::AssertUnwindSafe;
 use std::time::Instant;
@@ -16,10 +16,10 @@ use crate::defaults::LOGGED_PATH_CHARS;
 use crate::failure::Failure;
 use crate::traces;
 
-/// A token follows, which nobody may read in a log.
+/// Prefix of a path that contains a token, which must not be logged.
 const TOKEN_PATH: &str = "/rbac-api/v2/tokens/";
 
-/// Logs method, path and outcome; the query is left out, since it may have a token. A panic in a
+/// Logs method, path and status; the query is left out, since it may contain a token. A panic in a
 /// handler becomes a 500.
 pub(crate) async fn observe(
     State(tracer): State<Tracer>,
@@ -36,7 +36,7 @@ pub(crate) async fn observe(
         None => handling.await,
     };
     let mut response = handled.unwrap_or_else(|_| {
-        // The panic hook has written where and why.
+        // The panic hook has logged the location and message.
         tracing::error!(%method, path, "a request handler panicked");
         let msg = "the server made a mistake; its log has the place";
         Failure(ApiError::new(kinds::UNKNOWN, msg)).into_response()
@@ -55,8 +55,8 @@ pub(crate) async fn observe(
     response
 }
 
-/// Whatever an answer contains, a browser runs nothing of it, frames it nowhere, keeps it nowhere
-/// and tells nobody where it was: output of tasks and facts come from machines that may be hostile.
+/// Sets headers so that a browser runs no script of a response, and does not frame it, cache it or
+/// send its URL as referrer: output of tasks and facts come from machines that may be hostile.
 fn harmless(headers: &mut HeaderMap) {
     for (name, value) in [
         (
@@ -68,14 +68,14 @@ fn harmless(headers: &mut HeaderMap) {
         (header::REFERRER_POLICY, "no-referrer"),
         (header::CACHE_CONTROL, "no-store"),
     ] {
-        // A handler may know better.
+        // A handler's own header takes precedence.
         if let Entry::Vacant(place) = headers.entry(name) {
             place.insert(HeaderValue::from_static(value));
         }
     }
 }
 
-/// A path without the token that one route has in it, and not too long.
+/// A path for the log, without the token of one route, and shortened.
 fn loggable(path: &str) -> &str {
     match path.strip_prefix(TOKEN_PATH) {
         Some(_) => TOKEN_PATH,
@@ -83,7 +83,7 @@ fn loggable(path: &str) -> &str {
     }
 }
 
-/// The start of a path: the log is not a client's to fill.
+/// The start of a path: a client must not be able to fill the log.
 fn clipped(path: &str) -> &str {
     match path.char_indices().nth(LOGGED_PATH_CHARS) {
         Some((end, _)) => &path[..end],

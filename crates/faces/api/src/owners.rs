@@ -1,7 +1,7 @@
-//! Who started jobs: [`Owners`].
+//! Owners of jobs: [`Owners`].
 //!
-//! The rules: each owner is looked up once for a reply; and where the user's id was kept, his login
-//! shows nobody who bears it now.
+//! Invariants: each owner is looked up once for a response; and if the user's id was stored, the
+//! current user with the same login is not shown in its place.
 
 use std::collections::HashMap;
 
@@ -10,21 +10,21 @@ use store::{StoreError, UserRow};
 
 use crate::Shared;
 
-/// Owners by what was kept of them.
+/// Cache of owners by their stored login and id.
 #[derive(Debug, Default)]
-pub(crate) struct Owners(HashMap<Kept, Owner>);
+pub(crate) struct Owners(HashMap<StoredOwner, Owner>);
 
-/// What was kept of an owner.
+/// The stored owner of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Kept {
-    /// At the time.
+pub(crate) struct StoredOwner {
+    /// Login at the time of the request.
     pub(crate) login: String,
-    /// `None`: only the login was kept.
+    /// Id of the user; `None` if only the login was stored.
     pub(crate) id: Option<String>,
 }
 
 impl Owners {
-    pub(crate) async fn of(api: &Shared, all: Vec<Kept>) -> Result<Self, StoreError> {
+    pub(crate) async fn of(api: &Shared, all: Vec<StoredOwner>) -> Result<Self, StoreError> {
         let mut owners = HashMap::new();
         for kept in all {
             if owners.contains_key(&kept) {
@@ -36,12 +36,12 @@ impl Owners {
         Ok(Self(owners))
     }
 
-    pub(crate) fn get(&self, kept: &Kept) -> Owner {
+    pub(crate) fn get(&self, kept: &StoredOwner) -> Owner {
         self.0.get(kept).cloned().unwrap_or_default()
     }
 }
 
-impl Kept {
+impl StoredOwner {
     pub(crate) fn login(login: &str) -> Self {
         Self {
             login: login.to_owned(),
@@ -57,8 +57,8 @@ impl Kept {
     }
 }
 
-/// The user; of one who is gone, the login is left.
-pub(crate) async fn owner(api: &Shared, kept: &Kept) -> Result<Owner, StoreError> {
+/// The user; for a deleted user, only the login.
+pub(crate) async fn owner(api: &Shared, kept: &StoredOwner) -> Result<Owner, StoreError> {
     let found = match &kept.id {
         Some(id) => api.store.user(id).await?,
         None => api.store.user_by_login(&kept.login).await?,

@@ -1,4 +1,4 @@
-//! `POST command/ping`: ask agents for a sign of life.
+//! `POST command/ping`: pings agents.
 
 use api_types::{ApiError, PingCommand, PingItem, PingReply};
 use axum::Json;
@@ -6,14 +6,14 @@ use axum::extract::State;
 use jobs::Ping;
 
 use crate::Shared;
-use crate::body::Strict;
+use crate::body::StrictBody;
 use crate::defaults::PING_NODES;
 use crate::failure::Failure;
 use crate::scope::certnames;
 
 pub(crate) async fn ping(
     State(api): State<Shared>,
-    Strict(asked): Strict<PingCommand>,
+    StrictBody(asked): StrictBody<PingCommand>,
 ) -> Result<Json<PingReply>, Failure> {
     if asked.nodes.len() > PING_NODES {
         let what = format!("at most {PING_NODES} nodes can be pinged at once");

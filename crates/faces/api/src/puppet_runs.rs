@@ -1,4 +1,4 @@
-//! `POST command/deploy`: run Puppet on nodes.
+//! `POST command/deploy`: runs Puppet on nodes.
 
 use api_types::{ApiError, DeployCommand, JobCreated, RunCode, ScopeKind, kinds};
 use axum::Json;
@@ -10,8 +10,8 @@ use rbac::Permission;
 use store::JobNumber;
 
 use crate::Shared;
-use crate::base::Base;
-use crate::body::Strict;
+use crate::base::BaseUrl;
+use crate::body::StrictBody;
 use crate::code;
 use crate::code_manager;
 use crate::failure::Failure;
@@ -23,9 +23,9 @@ use crate::task::timeout;
 
 pub(crate) async fn run(
     State(api): State<Shared>,
-    base: Base,
+    base: BaseUrl,
     caller: Caller,
-    Strict(command): Strict<DeployCommand>,
+    StrictBody(command): StrictBody<DeployCommand>,
 ) -> Result<(StatusCode, Json<JobCreated>), Failure> {
     command.check()?;
     let code = command.code;
@@ -38,13 +38,13 @@ pub(crate) async fn run(
     Ok((StatusCode::ACCEPTED, Json(created)))
 }
 
-/// Makes the job. With `lock`, deployments wait from before it is written down until it is over.
+/// Creates the job. With `lock`, deployments wait from before the job is stored until it ends.
 pub(crate) async fn started(
     api: &Shared,
     mut request: DeployRequest,
     code: Option<RunCode>,
 ) -> Result<JobNumber, Failure> {
-    // Nodes that run each in its own environment keep none of them.
+    // Nodes that each run in their own environment lock none.
     let code = match request.environment.as_str() {
         "" => RunCode::Latest,
         name => code.unwrap_or_else(|| api.info.run_code.of(name)),
@@ -67,7 +67,7 @@ async fn deployed(api: &Shared, request: DeployRequest) -> Result<JobNumber, Fai
     }
 }
 
-/// As the route of the command asks.
+/// Checks the permission that the route of the command requires.
 pub(crate) fn may_run(api: &Shared, caller: &Caller) -> Result<(), Failure> {
     let permission = Permission::any("puppet_agent", "run");
     Ok(api.access.authorize(&caller.0, permission)?)

@@ -1,4 +1,4 @@
-//! What is known of nodes: `/pdb/query/v4`, as PuppetDB's own clients ask it.
+//! Queries of data about nodes: `/pdb/query/v4`, for PuppetDB's own clients.
 
 use api_types::{ApiError, PuppetDbQuery, kinds};
 use axum::Json;
@@ -7,36 +7,36 @@ use inventory::{Fault, Paging, Query, QueryError};
 use serde_json::{Value, json};
 
 use crate::Shared;
-use crate::body::Strict;
+use crate::body::StrictBody;
 use crate::failure::Failure;
-use crate::given::{Given, Variables};
+use crate::request_parameters::{PathVariables, QueryParameters};
 
 pub(crate) async fn get(
     State(api): State<Shared>,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<Vec<Value>>, Failure> {
     answer(&api, PuppetDbQuery::from_parameters(given)?, None).await
 }
 
 pub(crate) async fn post(
     State(api): State<Shared>,
-    Strict(asked): Strict<PuppetDbQuery>,
+    StrictBody(asked): StrictBody<PuppetDbQuery>,
 ) -> Result<Json<Vec<Value>>, Failure> {
     answer(&api, asked, None).await
 }
 
 pub(crate) async fn get_entity(
     State(api): State<Shared>,
-    Variables(entity): Variables<String>,
-    Given(given): Given,
+    PathVariables(entity): PathVariables<String>,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<Vec<Value>>, Failure> {
     answer(&api, PuppetDbQuery::from_parameters(given)?, Some(entity)).await
 }
 
 pub(crate) async fn post_entity(
     State(api): State<Shared>,
-    Variables(entity): Variables<String>,
-    Strict(asked): Strict<PuppetDbQuery>,
+    PathVariables(entity): PathVariables<String>,
+    StrictBody(asked): StrictBody<PuppetDbQuery>,
 ) -> Result<Json<Vec<Value>>, Failure> {
     answer(&api, asked, Some(entity)).await
 }
@@ -70,7 +70,7 @@ async fn answer(
     rows.map(Json).map_err(failure)
 }
 
-/// An entity's name goes into a query as it is.
+/// Checks the name of an entity, which becomes part of a query.
 fn plain(entity: String) -> Result<String, ApiError> {
     let fits = |c: char| c.is_ascii_lowercase() || matches!(c, '-' | '_');
     match entity.len() <= 64 && entity.chars().all(fits) {
@@ -79,7 +79,7 @@ fn plain(entity: String) -> Result<String, ApiError> {
     }
 }
 
-/// An error of the inventory, by whose fault it is.
+/// Converts an error of the inventory to one of the client or the server.
 pub(crate) fn failure(error: QueryError) -> Failure {
     let kind = match error.fault() {
         Fault::Query => kinds::QUERY,

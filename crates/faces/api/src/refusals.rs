@@ -1,4 +1,4 @@
-//! What a client is told when a command makes no job: the parts that all commands share.
+//! Errors that all commands share if they create no job.
 
 use api_types::{ApiError, kinds};
 use jobs::{ResolveError, ScopeError, SubmitError};
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::failure::Failure;
 
-/// A job that was checked and not taken.
+/// The error for a job that was checked and not accepted.
 pub(crate) fn submit_refusal(error: &SubmitError) -> Failure {
     let text = error.to_string();
     let refused = match error {
@@ -22,7 +22,7 @@ pub(crate) fn submit_refusal(error: &SubmitError) -> Failure {
     Failure(refused)
 }
 
-/// A scope that comes to no nodes.
+/// The error for a scope without nodes.
 pub(crate) fn scope_refusal(error: &ScopeError) -> Failure {
     let text = error.to_string();
     let refused = match error {
@@ -38,7 +38,7 @@ pub(crate) fn scope_refusal(error: &ScopeError) -> Failure {
     Failure(refused)
 }
 
-/// Those who know nodes did not answer a question about `place`.
+/// The error for a scope at `place` that could not be resolved.
 pub(crate) fn resolve_refusal(place: &str, error: &ResolveError) -> Failure {
     let text = error.to_string();
     let refused = match error {

@@ -8,9 +8,9 @@ use axum::Json;
 use axum::http::header;
 use axum::response::IntoResponse;
 
-use crate::base::Base;
+use crate::base::BaseUrl;
 
-/// By the paths below `/orchestrator/v1/`.
+/// Collections with the paths below `/orchestrator/v1/`.
 const COLLECTIONS: &[(&str, &str)] = &[
     ("environments", "environments"),
     ("inventory", "inventory"),
@@ -23,7 +23,7 @@ const COLLECTIONS: &[(&str, &str)] = &[
     ("usage", "usage"),
 ];
 
-/// Every command of the list of routes.
+/// All commands in the list of routes.
 fn commands() -> impl Iterator<Item = &'static str> {
     let mut names: Vec<_> = routes::ALL
         .iter()
@@ -33,7 +33,7 @@ fn commands() -> impl Iterator<Item = &'static str> {
     names.into_iter()
 }
 
-pub(crate) async fn root(base: Base) -> Json<Root> {
+pub(crate) async fn root(base: BaseUrl) -> Json<Root> {
     let info = Info {
         title: "Tutti".to_owned(),
         description: "Orchestration for Puppet and OpenVox fleets.".to_owned(),

@@ -1,4 +1,4 @@
-//! From the names in a request to nodes, and who may ask for them that way.
+//! Resolves the names in a request to scopes, and checks the permissions that this needs.
 
 use api_types::{ApiError, ScopeKind, kinds};
 use pcp::Certname;
@@ -9,8 +9,8 @@ use crate::Shared;
 use crate::failure::Failure;
 use crate::guard::Caller;
 
-/// What the engine is given for a scope. A query reads what PuppetDB knows, and a node group who is
-/// in it, so both need the rights for that.
+/// The scope for the engine. A query reads data of PuppetDB, and a node group its members, so both
+/// need the permission for that.
 pub(crate) fn engine_scope(
     api: &Shared,
     caller: &Caller,
@@ -42,7 +42,7 @@ pub(crate) fn engine_scope(
     }
 }
 
-/// Puppet Enterprise tells the lack of this right as an error of the query.
+/// Puppet Enterprise reports this missing permission as an error of the query.
 fn may_query(api: &Shared, caller: &Caller) -> Result<(), Failure> {
     let permission = Permission {
         object_type: "nodes",
@@ -66,7 +66,7 @@ fn is_uuid(text: &str) -> bool {
     text.len() == 36 && text.bytes().enumerate().all(fits)
 }
 
-/// The certnames at `place`, in the order given.
+/// Parses the certnames at `place`, in the given order.
 pub(crate) fn certnames(place: &str, names: &[String]) -> Result<Vec<Certname>, ApiError> {
     let names = names.iter().enumerate();
     names
@@ -74,7 +74,7 @@ pub(crate) fn certnames(place: &str, names: &[String]) -> Result<Vec<Certname>, 
         .collect()
 }
 
-/// The certname at `place`.
+/// Parses the certname at `place`.
 pub(crate) fn certname(place: &str, name: &str) -> Result<Certname, ApiError> {
     name.parse()
         .map_err(|error| ApiError::invalid(place, format!("not a certname: {error}")))

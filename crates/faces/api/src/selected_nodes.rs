@@ -1,7 +1,7 @@
-//! `POST selected_nodes`: from what a user typed to certnames.
+//! `POST selected_nodes`: resolves typed patterns and short names to certnames.
 //!
-//! The invariant: names are only revealed to callers with `nodes:view_data`, and a job takes the certnames that this
-//! answers like any others, so a pattern reaches no node that a list would not.
+//! Invariant: names are only revealed to callers with `nodes:view_data`, and a job accepts these
+//! certnames like any others, so a pattern reaches no node that a list would not.
 
 use std::collections::BTreeSet;
 
@@ -14,13 +14,13 @@ use pcp::Certname;
 use serde_json::json;
 
 use crate::Shared;
-use crate::body::Strict;
+use crate::body::StrictBody;
 use crate::failure::Failure;
 use crate::query;
 
 pub(crate) async fn select(
     State(api): State<Shared>,
-    Strict(asked): Strict<NodeSelectionQuery>,
+    StrictBody(asked): StrictBody<NodeSelectionQuery>,
 ) -> Result<Json<NodeSelection>, Failure> {
     let selectors = NodeSelectors::parse(&asked.nodes).map_err(refusal)?;
     let mut known = reachable_nodes(&api);
@@ -38,7 +38,7 @@ pub(crate) async fn select(
 
 /// Nodes that are connected, expected back after a restart, or reached over SSH.
 fn reachable_nodes(api: &Shared) -> BTreeSet<Certname> {
-    // First, so that a node that returns meanwhile is in one of the two lists.
+    // Read first, so that a node that reconnects in between is in one of the two lists.
     let returning = api.jobs.returning_nodes();
     let connected = api.fabric.connected().into_iter().map(|(name, _)| name);
     let over_ssh = api.connections.query(None, false);

@@ -1,4 +1,4 @@
-//! What the handlers stand on: the engines, and a few facts about this server.
+//! State of the handlers: the engines, and some facts about this server.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,101 +20,101 @@ use store::Store;
 use tokio_util::sync::CancellationToken;
 use webhooks::Webhooks;
 
-use crate::budget::{Bodies, Budget};
+use crate::budget::{BodyBudgets, Budget};
 use crate::defaults::{STREAMS, STREAMS_EACH};
-use crate::{Certificates, Clockwork, CodeService, Elsewhere};
+use crate::{Certificates, CodeService, ExternalDirectories, JobScheduler};
 
-/// The engines.
+/// The engines that handlers call.
 #[derive(Clone)]
 pub struct ApiState {
-    /// Runs and stops.
+    /// Starts and stops jobs.
     pub jobs: Jobs,
-    /// Runs plans.
+    /// Runs plans and stores their journals.
     pub plans: Plans,
-    /// What is read.
+    /// Database for everything that handlers read.
     pub store: Store,
-    /// Who is connected.
+    /// Connections of brokers and nodes.
     pub fabric: Fabric,
-    /// What is known of nodes.
+    /// Facts and reports of nodes.
     pub inventory: Inventory,
-    /// The node groups.
+    /// Node groups and their rules.
     pub classifier: Classifier,
-    /// How nodes without an agent are reached.
+    /// Connections of nodes without an agent.
     pub connections: ssh::Connections,
-    /// The tasks.
+    /// Environments with their tasks and plans.
     pub code: Arc<dyn Code>,
-    /// The certificate authority; `None`: this server is none.
+    /// The certificate authority; `None` if this server is no CA.
     pub certificates: Option<Certificates>,
-    /// Who deploys code; `None`: another program does.
+    /// Code deployment; `None` if another program deploys code.
     pub code_manager: Option<CodeService>,
-    /// Who may do what.
+    /// Users, roles and permissions (RBAC).
     pub access: Access,
-    /// Users who are not of this server.
-    pub elsewhere: Elsewhere,
-    /// Who did what.
+    /// External directories (LDAP, OIDC).
+    pub external_directories: ExternalDirectories,
+    /// The audit log with its hash chain.
     pub audit: Audit,
-    /// What starts by itself.
-    pub clock: Clockwork,
-    /// Whom to tell about events.
+    /// Scheduled jobs and their launcher.
+    pub scheduler: JobScheduler,
+    /// Webhooks that receive events.
     pub webhooks: Webhooks,
-    /// About this server.
-    pub info: Info,
+    /// Facts about this server.
+    pub info: ServerInfo,
 }
 
 /// Facts about this server.
 #[derive(Clone, Default)]
-pub struct Info {
-    /// The version of Tutti.
+pub struct ServerInfo {
+    /// Version of Tutti, as in `--version`.
     pub version: String,
-    /// `https://HOST:PORT` for the ids of objects; `None`: as the client calls the server.
+    /// `https://HOST:PORT` for the ids of objects; `None`: the host of the request.
     pub base_url: Option<String>,
-    /// Whether `/metrics` needs no token.
+    /// True if `/metrics` needs no token.
     pub metrics_open: bool,
-    /// More figures for `/metrics`, for example the broker's.
+    /// Additional metrics for `/metrics`, for example those of the broker.
     pub metrics: Vec<Arc<dyn MetricsSource>>,
-    /// Certnames with rights: programs without a token, brokers on other machines, followers.
+    /// Certnames with privileges: programs without a token, brokers on other machines, followers.
     pub privileged_names: Arc<PrivilegedNames>,
-    /// Which code plans read that do not say.
-    pub plan_code: Codes<PlanCode>,
-    /// Plans that do not say otherwise are started without a person who could answer.
+    /// Default code version of plans, by environment.
+    pub plan_code: CodeModes<PlanCode>,
+    /// Default of whether plans are started without a person who could answer questions.
     pub plans_are_unattended: bool,
-    /// Which code the nodes of on-demand Puppet runs get, where nothing is said.
-    pub run_code: Codes<RunCode>,
-    /// Configured parts of the server that may be missing, besides the deployments of code.
+    /// Default code version of on-demand Puppet runs, by environment.
+    pub run_code: CodeModes<RunCode>,
+    /// Configured optional parts of the server, except code deployment.
     pub features: Vec<FeatureStatus>,
-    /// Who is told what belongs to which request.
+    /// Collects and exports the spans of traces.
     pub tracer: telemetry::Tracer,
     /// Cancelled when the server begins to shut down: event streams end then.
     pub stopping: CancellationToken,
 }
 
-/// Which code is worked with, by environment.
+/// A code version mode, by environment.
 #[derive(Clone, Debug, Default)]
-pub struct Codes<C> {
-    /// In environments of which nothing is said.
+pub struct CodeModes<C> {
+    /// The mode of environments that are not listed.
     pub everywhere: C,
-    /// In these.
+    /// The mode of the listed environments.
     pub of: BTreeMap<String, C>,
 }
 
-impl<C: Copy> Codes<C> {
+impl<C: Copy> CodeModes<C> {
     pub(crate) fn of(&self, environment: &str) -> C {
         let of = self.of.get(environment);
         of.copied().unwrap_or(self.everywhere)
     }
 }
 
-/// Somebody who has figures.
+/// A source of metrics.
 pub trait MetricsSource: Send + Sync {
-    /// Figures in the text form of Prometheus, with a newline at the end.
+    /// The metrics in the text format of Prometheus, with a newline at the end.
     fn text(&self) -> String;
 }
 
-/// What every handler gets.
-pub(crate) type Shared = Arc<Inner>;
+/// The state of every handler.
+pub(crate) type Shared = Arc<ApiContext>;
 
-/// The engines, and what handlers share among themselves.
-pub(crate) struct Inner {
+/// The engines, and the state that handlers share.
+pub(crate) struct ApiContext {
     pub(crate) jobs: Jobs,
     pub(crate) plans: Plans,
     pub(crate) store: Store,
@@ -126,19 +126,19 @@ pub(crate) struct Inner {
     pub(crate) certificates: Option<Certificates>,
     pub(crate) code_manager: Option<CodeService>,
     pub(crate) access: Access,
-    pub(crate) elsewhere: Elsewhere,
+    pub(crate) external_directories: ExternalDirectories,
     pub(crate) audit: Audit,
     pub(crate) schedules: Schedules,
-    pub(crate) fired: Arc<crate::schedules::Fired>,
+    pub(crate) launch_counters: Arc<crate::schedules::LaunchCounters>,
     pub(crate) webhooks: Webhooks,
-    pub(crate) info: Info,
+    pub(crate) info: ServerInfo,
     /// Memory for the bodies of requests.
-    pub(crate) bodies: Bodies,
-    /// Event streams.
+    pub(crate) bodies: BodyBudgets,
+    /// Limit of open event streams.
     pub(crate) streams: Budget,
 }
 
-impl From<ApiState> for Inner {
+impl From<ApiState> for ApiContext {
     fn from(state: ApiState) -> Self {
         let ApiState {
             jobs,
@@ -152,13 +152,13 @@ impl From<ApiState> for Inner {
             certificates,
             code_manager,
             access,
-            elsewhere,
+            external_directories,
             audit,
-            clock,
+            scheduler,
             webhooks,
             info,
         } = state;
-        let bodies = Bodies::new();
+        let bodies = BodyBudgets::new();
         let streams = Budget::new(STREAMS, STREAMS_EACH);
         Self {
             jobs,
@@ -172,10 +172,10 @@ impl From<ApiState> for Inner {
             certificates,
             code_manager,
             access,
-            elsewhere,
+            external_directories,
             audit,
-            schedules: clock.schedules,
-            fired: clock.fired,
+            schedules: scheduler.schedules,
+            launch_counters: scheduler.launch_counters,
             webhooks,
             info,
             bodies,
@@ -192,9 +192,9 @@ impl fmt::Debug for ApiState {
     }
 }
 
-impl fmt::Debug for Info {
+impl fmt::Debug for ServerInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Info")
+        f.debug_struct("ServerInfo")
             .field("version", &self.version)
             .field("base_url", &self.base_url)
             .finish_non_exhaustive()

@@ -1,4 +1,4 @@
-//! How the server is: `/status/v1/…` and `/orchestrator/v1/status`.
+//! Status of the server: `/status/v1/…` and `/orchestrator/v1/status`.
 
 use std::time::Duration;
 
@@ -13,20 +13,20 @@ use serde_json::{Value, json};
 use crate::Shared;
 use crate::code_manager::CodeService;
 use crate::failure::Failure;
-use crate::given::{Given, Variables};
+use crate::request_parameters::{PathVariables, QueryParameters};
 use error_causes::chain;
 
 const ORCHESTRATOR: &str = "orchestrator-service";
 const BROKER: &str = "broker-service";
 pub(crate) const STATUS: &str = "status-service";
-/// Service of the deployments of code, as Puppet Enterprise calls it.
+/// Puppet Enterprise's name of the service for code deployment.
 pub const CODE_MANAGER_SERVICE: &str = "code-manager-service";
 const FILE_SYNC_STORAGE: &str = "file-sync-storage-service";
 pub(crate) const FILE_SYNC_CLIENT: &str = "file-sync-client-service";
 
 pub(crate) async fn orchestrator(
     State(api): State<Shared>,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<ServiceStatus>, Failure> {
     let query = StatusQuery::read(given)?;
     Ok(Json(orchestrator_service(&api, &query).await))
@@ -34,7 +34,7 @@ pub(crate) async fn orchestrator(
 
 pub(crate) async fn services(
     State(api): State<Shared>,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
 ) -> Result<(StatusCode, Json<Services>), Failure> {
     let services = all(&api, &StatusQuery::read(given)?).await;
     Ok((code(services.values()), Json(services)))
@@ -42,8 +42,8 @@ pub(crate) async fn services(
 
 pub(crate) async fn service(
     State(api): State<Shared>,
-    Variables(name): Variables<String>,
-    Given(given): Given,
+    PathVariables(name): PathVariables<String>,
+    QueryParameters(given): QueryParameters,
 ) -> Result<(StatusCode, Json<ServiceStatus>), Failure> {
     let services = all(&api, &StatusQuery::read(given)?).await;
     let status = find(services, &name)?;
@@ -52,7 +52,7 @@ pub(crate) async fn service(
 
 pub(crate) async fn simple(State(api): State<Shared>) -> (StatusCode, String) {
     let mut services = all(&api, &StatusQuery::default()).await;
-    // Load balancers ask this: a server without one of its features does all other work.
+    // Load balancers use this: a server without an optional part does all its other work.
     for feature in features(&api) {
         services.remove(feature.service());
     }
@@ -67,7 +67,7 @@ pub(crate) async fn simple(State(api): State<Shared>) -> (StatusCode, String) {
 
 pub(crate) async fn simple_service(
     State(api): State<Shared>,
-    Variables(name): Variables<String>,
+    PathVariables(name): PathVariables<String>,
 ) -> Result<(StatusCode, String), Failure> {
     let status = find(all(&api, &StatusQuery::default()).await, &name)?;
     Ok((code([&status]), status.state.to_string()))
@@ -96,7 +96,7 @@ async fn all(api: &Shared, query: &StatusQuery) -> Services {
             Some(fault) => (ServiceState::Error, json!({"error": fault.without_place()})),
         };
         let status = report(&api.info.version, query, state, details);
-        // Of several directories or forges, one that cannot be used is what counts.
+        // Of several directories or forges, the one that cannot be used determines the state.
         let known = services.entry(feature.service().to_owned());
         let shown = known.or_insert_with(|| status.clone());
         if shown.state == ServiceState::Running {
@@ -115,7 +115,7 @@ async fn all(api: &Shared, query: &StatusQuery) -> Services {
     services
 }
 
-/// Parts of the server that may be missing, and are configured.
+/// Configured optional parts of the server.
 pub(crate) fn features(api: &Shared) -> Vec<FeatureStatus> {
     let code = api.code_manager.iter().flat_map(CodeService::features);
     code.chain(api.info.features.iter().cloned()).collect()
@@ -146,7 +146,7 @@ pub(crate) fn report(
     state: ServiceState,
     status: Value,
 ) -> ServiceStatus {
-    // Who asks for what is critical gets the state alone.
+    // A request for critical services gets the state alone.
     let status = match status {
         Value::Object(status) if query.level != "critical" => status,
         _ => Object::new(),
@@ -161,7 +161,7 @@ pub(crate) fn report(
     }
 }
 
-/// The service of a name.
+/// The service with this name.
 pub(crate) fn find(mut services: Services, name: &str) -> Result<ServiceStatus, ApiError> {
     services.remove(name).ok_or_else(|| {
         let shown: String = name.chars().take(80).collect();
@@ -170,7 +170,7 @@ pub(crate) fn find(mut services: Services, name: &str) -> Result<ServiceStatus, 
     })
 }
 
-/// 200 if all run.
+/// 200 if all services run.
 pub(crate) fn code<'a>(services: impl IntoIterator<Item = &'a ServiceStatus>) -> StatusCode {
     let mut services = services.into_iter();
     if services.all(|service| service.state == ServiceState::Running) {

@@ -1,4 +1,4 @@
-//! `POST command/stop`: end a job.
+//! `POST command/stop`: stops a job.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use axum::http::StatusCode;
 use jobs::StopError;
 
 use crate::Shared;
-use crate::base::Base;
-use crate::body::Strict;
+use crate::base::BaseUrl;
+use crate::body::StrictBody;
 use crate::failure::Failure;
-use crate::given::job_number;
 use crate::jobs::unknown_job;
+use crate::request_parameters::job_number;
 
 pub(crate) async fn stop(
     State(api): State<Shared>,
-    base: Base,
-    Strict(command): Strict<StopCommand>,
+    base: BaseUrl,
+    StrictBody(command): StrictBody<StopCommand>,
 ) -> Result<(StatusCode, Json<StopReply>), Failure> {
     let number = job_number("job", &command.job)?;
     api.jobs

@@ -1,11 +1,12 @@
 //! `GET events/stream`: events as they are committed and, for one job, output as it is written.
 //!
 //! An event has its number as `id:`, its type as `event:` and the object of `jobs/:id/events` as
-//! data; `Last-Event-ID` goes on behind it. The stream of one job adds the result to the event that
-//! ends a node (`details.result`), so that a watcher need not ask for each. Output is the event `output`, without an id: it is not
-//! kept, so a client that comes back gets it from the result. The rule: nothing is read that the
-//! client has not made room for, so a slow client slows down the agents and fills no memory here;
-//! and nobody sees more than he may now, so a stream ends soon after its token.
+//! data; `Last-Event-ID` resumes after it. The stream of one job adds the result to the event that
+//! ends a node (`details.result`), so that a watcher need not request each. Output is the event
+//! `output`, without an id: it is not stored, so a client that reconnects gets it from the result.
+//! Invariants: nothing is read before the client has made room for it, so a slow client slows down
+//! the agents and fills no memory here; and no caller sees more than is currently permitted, so a
+//! stream ends soon after its token.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -23,13 +24,13 @@ use serde_json::json;
 use store::{EventRow, StoreError};
 
 use crate::Shared;
-use crate::budget::{Exhausted, Share};
+use crate::budget::{BudgetShare, Exhausted};
 use crate::defaults::{EVENTS, STREAM_KEEP_ALIVE, STREAM_POLL, STREAM_RECHECK};
 use crate::events::event;
 use crate::failure::Failure;
-use crate::given::Given;
-use crate::guard::{Caller, Pass};
+use crate::guard::{Caller, RequestCredentials};
 use crate::jobs::existing;
+use crate::request_parameters::QueryParameters;
 use error_causes::chain;
 
 type Messages = Pin<Box<dyn Stream<Item = Result<Message, Infallible>> + Send>>;
@@ -37,8 +38,8 @@ type Messages = Pin<Box<dyn Stream<Item = Result<Message, Infallible>> + Send>>;
 pub(crate) async fn stream(
     State(api): State<Shared>,
     caller: Caller,
-    pass: Pass,
-    Given(given): Given,
+    pass: RequestCredentials,
+    QueryParameters(given): QueryParameters,
     headers: HeaderMap,
 ) -> Result<Sse<KeepAliveStream<Messages>>, Failure> {
     let query = StreamQuery::read(given)?;
@@ -46,7 +47,10 @@ pub(crate) async fn stream(
         .start
         .map(|start| i64::try_from(start).unwrap_or(i64::MAX));
     let from = resumption(&headers)?.or(start);
-    let slot = api.streams.one(&pass.who(Some(&caller))).map_err(full)?;
+    let slot = api
+        .streams
+        .one(&pass.client_name(Some(&caller)))
+        .map_err(full)?;
     let messages: Messages = match query.job {
         Some(number) => {
             let job = existing(&api, &number.to_string()).await?.number;
@@ -67,8 +71,8 @@ pub(crate) async fn stream(
 }
 
 /// Ends when the caller may no longer see the stream, or when the server shuts down, which open
-/// streams would keep from ending.
-async fn over(api: Shared, pass: Pass) {
+/// streams would prevent.
+async fn over(api: Shared, pass: RequestCredentials) {
     let stopping = api.info.stopping.clone();
     let refused = async {
         loop {
@@ -98,7 +102,7 @@ fn full(exhausted: Exhausted) -> ApiError {
     ApiError::new(kinds::UNAVAILABLE, msg)
 }
 
-/// The first event that a client has not seen, when it comes back.
+/// The first event that a reconnecting client has not seen.
 fn resumption(headers: &HeaderMap) -> Result<Option<i64>, ApiError> {
     let Some(id) = headers.get("last-event-id") else {
         return Ok(None);
@@ -117,7 +121,7 @@ fn resumption(headers: &HeaderMap) -> Result<Option<i64>, ApiError> {
 fn of_job(
     api: Shared,
     live: LiveSubscription,
-    slot: Share,
+    slot: BudgetShare,
 ) -> impl Stream<Item = Result<Message, Infallible>> + Send {
     stream::unfold(Some((live, slot)), move |state| {
         let api = api.clone();
@@ -125,7 +129,7 @@ fn of_job(
     })
 }
 
-type OfJob = Option<(LiveSubscription, Share)>;
+type OfJob = Option<(LiveSubscription, BudgetShare)>;
 
 async fn next_of_job(api: Shared, state: OfJob) -> Option<(Result<Message, Infallible>, OfJob)> {
     let (mut live, slot) = state?;
@@ -157,19 +161,19 @@ async fn next_of_job(api: Shared, state: OfJob) -> Option<(Result<Message, Infal
     }
 }
 
-struct Log {
+struct EventLog {
     api: Shared,
     next: i64,
     read: std::vec::IntoIter<EventRow>,
-    _slot: Share,
+    _slot: BudgetShare,
 }
 
 fn of_all(
     api: Shared,
     next: i64,
-    slot: Share,
+    slot: BudgetShare,
 ) -> impl Stream<Item = Result<Message, Infallible>> + Send {
-    let log = Log {
+    let log = EventLog {
         api,
         next,
         read: Vec::new().into_iter(),
@@ -186,8 +190,8 @@ fn of_all(
     })
 }
 
-impl Log {
-    /// The next event, whenever that is.
+impl EventLog {
+    /// Waits for the next event.
     async fn next(&mut self) -> Result<EventRow, StoreError> {
         loop {
             if let Some(row) = self.read.next() {
@@ -211,8 +215,8 @@ fn committed(row: EventRow) -> Message {
     committed_with(row, None)
 }
 
-/// An event that ends a node has its result with it. Without one (the store could not be read just
-/// now), the event still goes out: the result is in `jobs/:id/nodes`.
+/// Adds the result to an event that ends a node. Without a result (the store could not be read just
+/// now), the event is still sent: the result is in `jobs/:id/nodes`.
 async fn with_result(api: &Shared, row: EventRow) -> Message {
     let ends_node = matches!(
         row.kind.as_str(),
@@ -262,7 +266,7 @@ fn message(kind: &str, data: &impl serde::Serialize) -> Message {
     Message::default().event(kind).data(data)
 }
 
-/// The client sees the stream end without the job's end, and comes back.
+/// The client sees the stream end without the job's end, and reconnects.
 fn broken(error: &StoreError) {
     tracing::error!(error = %chain(error), "cannot go on with an event stream");
 }

@@ -1,4 +1,4 @@
-//! `POST command/task`: run a task on nodes.
+//! `POST command/task`: runs a task on nodes.
 
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use serde_json::Value;
 use store::JobNumber;
 
 use crate::Shared;
-use crate::base::Base;
-use crate::body::Strict;
+use crate::base::BaseUrl;
+use crate::body::StrictBody;
 use crate::code;
 use crate::connections::over_ssh;
 use crate::failure::Failure;
@@ -24,13 +24,13 @@ use crate::near_names::with_near_names;
 use crate::plans;
 use crate::refusals::{scope_refusal, submit_refusal};
 use crate::scope::engine_scope;
-use crate::task_rights::{Permitted, permitted};
+use crate::task_rights::{PermittedNodes, permitted};
 
 pub(crate) async fn run(
     State(api): State<Shared>,
-    base: Base,
+    base: BaseUrl,
     caller: Caller,
-    Strict(command): Strict<TaskCommand>,
+    StrictBody(command): StrictBody<TaskCommand>,
 ) -> Result<(StatusCode, Json<JobCreated>), Failure> {
     if command.plan_job.is_some() {
         let what = "only command/plan_task takes this key";
@@ -45,7 +45,7 @@ pub(crate) async fn run(
     Ok((StatusCode::ACCEPTED, Json(created)))
 }
 
-/// Makes the job.
+/// Creates the job.
 pub(crate) async fn started(api: &Shared, request: TaskRequest) -> Result<JobNumber, Failure> {
     match api.jobs.run_task(request).await {
         Ok(number) => Ok(number),
@@ -53,21 +53,21 @@ pub(crate) async fn started(api: &Shared, request: TaskRequest) -> Result<JobNum
     }
 }
 
-/// What the engine is asked for, on the nodes where the caller may; and the others.
+/// The request for the engine, on the permitted nodes; and the other nodes.
 pub(crate) async fn prepared(
     api: &Shared,
     caller: &Caller,
     mut command: TaskCommand,
 ) -> Result<(TaskRequest, Vec<String>), Failure> {
     command.check()?;
-    // Asked about the name in its one form: `package::init` is `package`.
+    // The permission is checked for the canonical name: `package::init` is `package`.
     let name: TaskName = command
         .task
         .parse()
         .map_err(|error| ApiError::invalid("task", error))?;
     let targets = std::mem::take(&mut command.targets);
     let mut request = request(api, caller, command)?;
-    let Permitted { nodes, dropped } =
+    let PermittedNodes { nodes, dropped } =
         permitted(api, caller, &name, &request.environment, &request.scope).await?;
     request.nodes = nodes;
     over_ssh(api, caller, &name, &mut request, targets).await?;
@@ -96,7 +96,7 @@ fn request(api: &Shared, caller: &Caller, command: TaskCommand) -> Result<TaskRe
     })
 }
 
-/// 0 is no limit, which the engine does not know: the longest one.
+/// 0 means no limit, which the engine does not support: the longest one.
 pub(crate) fn timeout(seconds: u64) -> Duration {
     Duration::from_secs(if seconds == 0 {
         TIMEOUT_SECONDS

@@ -1,8 +1,9 @@
 //! Nodes of a scope on which the caller may run a task.
 //!
-//! The rules: as in Puppet Enterprise, nodes that are not permitted are left out and named in the answer, and with
-//! none left the command is refused; and a permission that names no environment is for the nodes that are in the
-//! environment whose code is run, so that push access to another branch runs nothing on them.
+//! Invariants: as in Puppet Enterprise, nodes that are not permitted are left out and named in the
+//! response, and with none left the command is refused; and a permission that names no environment
+//! covers only nodes in the environment whose code is run, so that push access to another branch
+//! runs nothing on them.
 
 use std::collections::HashSet;
 
@@ -18,10 +19,10 @@ use crate::failure::Failure;
 use crate::guard::Caller;
 use crate::refusals::scope_refusal;
 
-/// What of a scope is permitted.
+/// The permitted part of a scope.
 #[derive(Debug)]
-pub(crate) struct Permitted {
-    /// `None`: all of it, whatever it comes to.
+pub(crate) struct PermittedNodes {
+    /// The permitted nodes; `None`: all of the scope, whatever it resolves to.
     pub(crate) nodes: Option<Vec<Certname>>,
     /// Certnames that were left out.
     pub(crate) dropped: Vec<String>,
@@ -33,7 +34,7 @@ pub(crate) async fn permitted(
     task: &TaskName,
     environment: &str,
     scope: &Scope,
-) -> Result<Permitted, Failure> {
+) -> Result<PermittedNodes, Failure> {
     let right = api.access.task_right(&caller.0, task.as_str(), environment);
     let TaskRight {
         scope: limits,
@@ -41,7 +42,7 @@ pub(crate) async fn permitted(
     } = right.await?;
     let allowed: Option<HashSet<String>> = match limits {
         TaskScope::All if reach == CodeReach::EveryNode => {
-            return Ok(Permitted {
+            return Ok(PermittedNodes {
                 nodes: None,
                 dropped: Vec::new(),
             });
@@ -79,17 +80,17 @@ pub(crate) async fn permitted(
         let outside = outside(api, &nodes, environment).await?;
         nodes.retain(|node| !outside.contains(node));
         if nodes.is_empty() {
-            return Err(elsewhere(task, environment));
+            return Err(external_directories(task, environment));
         }
         dropped.extend(outside);
     }
-    Ok(Permitted {
+    Ok(PermittedNodes {
         nodes: Some(nodes),
         dropped: dropped.iter().map(ToString::to_string).collect(),
     })
 }
 
-/// The nodes of a part of a task target; one that is empty or gone permits nothing.
+/// The nodes of a part of a task target; one that is empty or deleted permits nothing.
 async fn members(api: &Shared, scope: &Scope) -> Result<Vec<String>, Failure> {
     match api.jobs.targets(scope, "").await {
         Ok(nodes) => Ok(nodes.iter().map(ToString::to_string).collect()),
@@ -112,7 +113,7 @@ async fn outside(
     Ok(outside.into_iter().collect())
 }
 
-fn elsewhere(task: &TaskName, environment: &str) -> Failure {
+fn external_directories(task: &TaskName, environment: &str) -> Failure {
     let msg = format!(
         "you may run `{task}` with the code of the environment that a node is in, and none of these \
          nodes is in `{environment}`; to run that code there needs tasks:run on \

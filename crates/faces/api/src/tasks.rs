@@ -12,18 +12,19 @@ use rbac::TaskScope;
 use serde_json::Value;
 
 use crate::Shared;
-use crate::base::Base;
+use crate::base::BaseUrl;
 use crate::code;
 use crate::failure::Failure;
-use crate::given::{Given, Variables};
 use crate::guard::Caller;
+use crate::request_parameters::{PathVariables, QueryParameters};
 
-/// Private tasks are for other tasks and plans: they are left out here, and can be shown and run.
+/// Lists tasks without private ones, which are for other tasks and plans; they can be shown and
+/// run.
 pub(crate) async fn list(
     State(api): State<Shared>,
-    base: Base,
+    base: BaseUrl,
     caller: Caller,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<TaskList>, Failure> {
     let query = TasksQuery::read(given)?;
     let (environment, tasks) = code::read(&api, &query.environment, |code| code.tasks()).await?;
@@ -48,10 +49,10 @@ pub(crate) async fn list(
 
 pub(crate) async fn show(
     State(api): State<Shared>,
-    base: Base,
+    base: BaseUrl,
     caller: Caller,
-    Variables((module, task)): Variables<(String, String)>,
-    Given(given): Given,
+    PathVariables((module, task)): PathVariables<(String, String)>,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<TaskDetail>, Failure> {
     let (query, name) = (TasksQuery::read(given)?, task_name(&module, &task)?);
     let asked = name.clone();
@@ -70,8 +71,8 @@ pub(crate) async fn show(
 pub(crate) async fn permitted(
     State(api): State<Shared>,
     caller: Caller,
-    Variables((module, task)): Variables<(String, String)>,
-    Given(given): Given,
+    PathVariables((module, task)): PathVariables<(String, String)>,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<TaskPermitted>, Failure> {
     let (query, name) = (TasksQuery::read(given)?, task_name(&module, &task)?);
     let asked = name.clone();
@@ -97,14 +98,14 @@ fn task_name(module: &str, task: &str) -> Result<TaskName, ApiError> {
     TaskName::from_parts(module, task).map_err(|error| ApiError::invalid("task", error))
 }
 
-fn address(base: &Base, name: &TaskName) -> String {
+fn address(base: &BaseUrl, name: &TaskName) -> String {
     base.at(&format!("tasks/{}/{}", name.module(), name.task()))
 }
 
 fn metadata(task: &Task) -> Object {
     match serde_json::to_value(&task.metadata) {
         Ok(Value::Object(metadata)) => metadata,
-        // It came from a JSON object.
+        // It was parsed from a JSON object.
         _ => Object::new(),
     }
 }

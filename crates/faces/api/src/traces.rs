@@ -1,8 +1,8 @@
-//! A request in the traces: [`begin`], [`end`].
+//! Spans of requests: [`begin`], [`end`].
 //!
-//! The rules: of a request only its method, the template of its route and its status are told,
-//! never a path, a query, a header or a body; and what is only asked for is traced when the client
-//! has a trace that it belongs to, since clients poll.
+//! Invariants: of a request only its method, the template of its route and its status are exported,
+//! never a path, a query, a header or a body; and a read is traced only if the client sends a trace
+//! context, since clients poll.
 
 use std::time::SystemTime;
 
@@ -13,14 +13,14 @@ use telemetry::{Begun, Context, SpanKind, Tracer};
 /// The header of W3C Trace Context.
 const TRACEPARENT: &str = "traceparent";
 
-/// A request that is traced.
-pub(crate) struct Traced {
+/// A traced request.
+pub(crate) struct RequestSpan {
     begun: Begun,
     method: Method,
     route: String,
 }
 
-pub(crate) fn begin(tracer: &Tracer, request: &Request) -> Option<Traced> {
+pub(crate) fn begin(tracer: &Tracer, request: &Request) -> Option<RequestSpan> {
     if !tracer.is_on() {
         return None;
     }
@@ -28,21 +28,21 @@ pub(crate) fn begin(tracer: &Tracer, request: &Request) -> Option<Traced> {
     if parent.is_none() && request.method() == Method::GET {
         return None;
     }
-    // A path that no route has is the client's own text.
+    // A path without a route is arbitrary text of the client.
     let route = request.extensions().get::<MatchedPath>()?;
-    Some(Traced {
+    Some(RequestSpan {
         begun: tracer.enter(parent)?,
         method: request.method().clone(),
         route: route.as_str().to_owned(),
     })
 }
 
-/// The request was answered. One without a valid token leaves no span: anybody can send it.
-pub(crate) fn end(tracer: &Tracer, traced: Traced, status: StatusCode) {
+/// Ends the span. A request without a valid token leaves no span: it needs no credentials.
+pub(crate) fn end(tracer: &Tracer, traced: RequestSpan, status: StatusCode) {
     if status == StatusCode::UNAUTHORIZED {
         return;
     }
-    let Traced {
+    let RequestSpan {
         begun,
         method,
         route,
@@ -59,13 +59,13 @@ pub(crate) fn end(tracer: &Tracer, traced: Traced, status: StatusCode) {
     tracer.take(span);
 }
 
-impl Traced {
+impl RequestSpan {
     pub(crate) fn context(&self) -> Context {
         self.begun.context
     }
 }
 
-/// Whose part the request is; nobody's where the header is not one, or is there twice.
+/// The parent span of the request; `None` if the header is invalid or repeated.
 fn parent(headers: &HeaderMap) -> Option<Context> {
     let mut values = headers.get_all(TRACEPARENT).iter();
     match (values.next(), values.next()) {

@@ -1,4 +1,4 @@
-//! `GET usage`: how many nodes ran something, and what Puppet changed, by day.
+//! `GET usage`: the number of nodes that ran something, and Puppet's changes, by day.
 
 use api_types::usage::{Usage, UsageDay, UsagePagination, UsageQuery};
 use axum::Json;
@@ -10,13 +10,13 @@ use store::UsageRow;
 
 use crate::Shared;
 use crate::failure::Failure;
-use crate::given::Given;
+use crate::request_parameters::QueryParameters;
 
 const DAY_MS: i64 = 24 * 3_600 * 1_000;
 
 pub(crate) async fn show(
     State(api): State<Shared>,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<Usage>, Failure> {
     let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
     let query = UsageQuery::read(given, today)?;

@@ -1,4 +1,4 @@
-//! Whom to tell about events: `/tutti/v1/webhooks`.
+//! Webhooks that receive events: `/tutti/v1/webhooks`.
 
 use api_types::{
     ApiError, NewWebhook, Timestamp, Webhook, WebhookEdit, WebhookList, WebhookTest,
@@ -12,10 +12,10 @@ use uuid::Uuid;
 use webhooks::{Hook, HookChange, HookError, NewHook, Template, WebhookError};
 
 use crate::Shared;
-use crate::body::Strict;
+use crate::body::StrictBody;
 use crate::failure::Failure;
-use crate::given::Variables;
 use crate::guard::Caller;
+use crate::request_parameters::PathVariables;
 
 pub(crate) async fn list(State(api): State<Shared>) -> Result<Json<WebhookList>, Failure> {
     let hooks = api.webhooks.list().await.map_err(refusal)?;
@@ -25,7 +25,7 @@ pub(crate) async fn list(State(api): State<Shared>) -> Result<Json<WebhookList>,
 
 pub(crate) async fn show(
     State(api): State<Shared>,
-    variables: Variables<String>,
+    variables: PathVariables<String>,
 ) -> Result<Json<Webhook>, Failure> {
     let hook = api.webhooks.get(id(variables)?).await.map_err(refusal)?;
     Ok(Json(shown(hook)?))
@@ -34,7 +34,7 @@ pub(crate) async fn show(
 pub(crate) async fn create(
     State(api): State<Shared>,
     caller: Caller,
-    Strict(asked): Strict<NewWebhook>,
+    StrictBody(asked): StrictBody<NewWebhook>,
 ) -> Result<(StatusCode, Json<WebhookWithSecret>), Failure> {
     let new = NewHook {
         url: asked.url,
@@ -54,8 +54,8 @@ pub(crate) async fn create(
 
 pub(crate) async fn edit(
     State(api): State<Shared>,
-    variables: Variables<String>,
-    Strict(asked): Strict<WebhookEdit>,
+    variables: PathVariables<String>,
+    StrictBody(asked): StrictBody<WebhookEdit>,
 ) -> Result<Json<WebhookWithSecret>, Failure> {
     let change = HookChange {
         url: asked.url,
@@ -75,7 +75,7 @@ pub(crate) async fn edit(
 
 pub(crate) async fn delete(
     State(api): State<Shared>,
-    variables: Variables<String>,
+    variables: PathVariables<String>,
 ) -> Result<StatusCode, Failure> {
     let deleted = api.webhooks.delete(id(variables)?).await;
     deleted.map_err(refusal)?;
@@ -84,7 +84,7 @@ pub(crate) async fn delete(
 
 pub(crate) async fn test(
     State(api): State<Shared>,
-    variables: Variables<String>,
+    variables: PathVariables<String>,
 ) -> Result<Json<WebhookTest>, Failure> {
     let told = api.webhooks.test(id(variables)?).await.map_err(refusal)?;
     Ok(Json(WebhookTest {
@@ -94,7 +94,7 @@ pub(crate) async fn test(
     }))
 }
 
-fn id(Variables(text): Variables<String>) -> Result<Uuid, ApiError> {
+fn id(PathVariables(text): PathVariables<String>) -> Result<Uuid, ApiError> {
     text.parse().map_err(|_| {
         let what = "the id of a webhook is a UUID; `tutti webhook list` shows those there are";
         ApiError::invalid("webhook", what)

@@ -1,19 +1,20 @@
-//! `puppet app`: a tool of Puppet Enterprise that there is nothing behind yet. Main type: [`Rest`].
+//! `puppet app`: a tool of Puppet Enterprise that Tutti does not implement. Main type:
+//! [`UnparsedArguments`].
 //!
-//! The rule: a script that calls it is told so at once, with exit code 2, and nothing else.
+//! Invariant: a script that calls it gets an error at once, with exit code 2.
 
 use std::ffi::OsString;
 
 use crate::Failure;
 
-/// Whatever was typed.
+/// The arguments of `puppet app`, which are accepted and not read.
 #[derive(Debug, clap::Args)]
-pub struct Rest {
+pub struct UnparsedArguments {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     rest: Vec<OsString>,
 }
 
-/// `app show`.
+/// The error for every call of `puppet app`.
 pub(crate) fn app() -> Failure {
     Failure::Usage(
         "Tutti does not orchestrate applications yet: name nodes, a query or a node group, as in \

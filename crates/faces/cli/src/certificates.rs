@@ -1,6 +1,6 @@
 //! The certificate authority of a running server, for `tutti ca`. Main type: [`CertificatesClient`].
 //!
-//! The rule: private keys are made and kept on this machine.
+//! Invariant: private keys are created and kept on this machine.
 
 use std::path::PathBuf;
 
@@ -14,20 +14,20 @@ use crate::client::Client;
 use crate::local_server::LocalServerLogin;
 use crate::settings::{Connection, Identity, Settings};
 
-/// Requests about certificates.
+/// Client for certificates and certificate requests.
 #[derive(Clone, Debug)]
 pub struct CertificatesClient {
     client: Client,
 }
 
-/// The parts of a request beyond its name that may be signed.
+/// Extensions of a request, beyond its name, that may be signed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SigningRights {
-    /// Alternative names.
+    /// Subject alternative names (SAN) of the request.
     pub alt_names: bool,
-    /// Extensions that grant rights.
+    /// Extensions that grant authorization.
     pub authorization_extensions: bool,
-    /// Names that grant rights.
+    /// Certnames that have privileges on the server.
     pub privileged_names: bool,
 }
 
@@ -36,7 +36,7 @@ const PREFIX: [&str; 2] = ["puppet-ca", "v1"];
 // === impl CertificatesClient ===
 
 impl CertificatesClient {
-    /// A client with the token of the token file.
+    /// Creates a client with the token of the token file.
     ///
     /// # Errors
     /// There is no token, or a file cannot be read.
@@ -45,7 +45,7 @@ impl CertificatesClient {
         Ok(Self { client })
     }
 
-    /// A client that shows this certificate, for the server of the connection.
+    /// Creates a client that authenticates with this certificate, for the server of the connection.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -62,7 +62,8 @@ impl CertificatesClient {
         Ok(Self { client })
     }
 
-    /// A client for the server on this machine, which shows the server's own certificate.
+    /// Creates a client for the server on this machine, which authenticates with the server's own
+    /// certificate.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -71,7 +72,7 @@ impl CertificatesClient {
         Ok(Self { client })
     }
 
-    /// All requests and certificates.
+    /// All certificate requests and certificates.
     ///
     /// # Errors
     /// The server refuses, or does not answer.
@@ -81,7 +82,7 @@ impl CertificatesClient {
         Ok(all)
     }
 
-    /// Signs the waiting request of a name, or the one that is given.
+    /// Signs the pending request of a certname, or the given request.
     ///
     /// # Errors
     /// The server refuses, or does not answer.
@@ -101,7 +102,8 @@ impl CertificatesClient {
         self.client.put(&status(certname), &change).await
     }
 
-    /// Revokes the certificates of a name; answers when they are of no use, or how far they still are.
+    /// Revokes the certificates of a certname; returns once they are rejected everywhere, or with
+    /// the progress so far.
     ///
     /// # Errors
     /// The server refuses, or does not answer.
@@ -110,7 +112,7 @@ impl CertificatesClient {
         self.client.put(&status(certname), &change).await
     }
 
-    /// Revokes and forgets.
+    /// Revokes the certificates of a certname and deletes them.
     ///
     /// # Errors
     /// The server refuses, or does not answer.

@@ -1,7 +1,7 @@
 //! Requests to the API. Main type: [`Client`].
 //!
-//! The rule: the server's certificate is always checked, and the token is in a header and nowhere
-//! else: not in the URL, not in an error.
+//! Invariant: the server's certificate is always checked, and the token is in a header only: never
+//! in the URL or an error.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::Failure;
-use crate::Name;
+use crate::ProgramName;
 use crate::defaults::{CONNECT_TIMEOUT, REQUEST_TIMEOUT};
 use crate::input::read_limited;
 use crate::settings::{Connection, Identity, Settings};
@@ -27,17 +27,18 @@ pub(crate) struct Client {
     base: String,
     cacert: PathBuf,
     token: Option<SecretString>,
-    /// What the files say of jobs.
+    /// The default environment of jobs, from the configuration files.
     pub(crate) environment: Option<String>,
     pub(crate) noop: bool,
-    /// The name that the program was called by; output under Puppet's names has the lines that scripts look for.
-    pub(crate) name: Name,
+    /// The name under which the program was called; output under Puppet's names has the lines that
+    /// scripts look for.
+    pub(crate) name: ProgramName,
 }
 
 // === impl Client ===
 
 impl Client {
-    /// A client with the token of the token file.
+    /// Creates a client with the token of the token file.
     pub(crate) fn with_token(connection: &Connection) -> Result<Self, Failure> {
         let settings = connection.settings()?;
         let token = token(&settings.token_file)?;
@@ -46,7 +47,8 @@ impl Client {
         Ok(client)
     }
 
-    /// A client that shows its certificate, and the token if there is one.
+    /// Creates a client that authenticates with its certificate, and with the token if there is
+    /// one.
     pub(crate) fn with_identity(settings: &Settings) -> Result<Self, Failure> {
         let mut client = Self::without_token(settings)?;
         client.token = match token(&settings.token_file) {
@@ -57,7 +59,7 @@ impl Client {
         Ok(client)
     }
 
-    /// For `login`, which gets the token.
+    /// Creates a client without a token, for `login`.
     pub(crate) fn without_token(settings: &Settings) -> Result<Self, Failure> {
         if !settings.color {
             anstream::ColorChoice::Never.write_global();
@@ -81,18 +83,18 @@ impl Client {
             token: None,
             environment: settings.environment.clone(),
             noop: settings.noop,
-            name: Name::default(),
+            name: ProgramName::default(),
         })
     }
 
-    /// The same client for the tool of that name.
-    pub(crate) fn called(mut self, name: Name) -> Self {
+    /// The same client under the name of another tool.
+    pub(crate) fn called(mut self, name: ProgramName) -> Self {
         self.name = name;
         self
     }
 
-    /// The same client with a token that was just made.
-    pub(crate) fn showing(mut self, token: &str) -> Self {
+    /// The same client with another token.
+    pub(crate) fn with_new_token(mut self, token: &str) -> Self {
         self.token = Some(SecretString::from(token.to_owned()));
         self
     }
@@ -109,7 +111,7 @@ impl Client {
         decode(self.send(request).await?).await
     }
 
-    /// A response that is text.
+    /// The text of a response.
     pub(crate) async fn text(&self, path: &[&str]) -> Result<String, Failure> {
         let request = self.request(Method::GET, path)?.timeout(REQUEST_TIMEOUT);
         let response = refuse(self.send(request).await?).await?;
@@ -124,7 +126,7 @@ impl Client {
         decode(self.with_body(Method::POST, path, body).await?).await
     }
 
-    /// A command whose answer may take its time.
+    /// Sends a command with a longer timeout.
     pub(crate) async fn post_within<T: DeserializeOwned>(
         &self,
         path: &[&str],
@@ -135,7 +137,7 @@ impl Client {
         decode(self.send(request.timeout(timeout)).await?).await
     }
 
-    /// A command that is its path and nothing else.
+    /// Sends a command that has no body.
     pub(crate) async fn post_empty<T: DeserializeOwned>(
         &self,
         path: &[&str],
@@ -143,7 +145,7 @@ impl Client {
         self.reply_to(Method::POST, path).await
     }
 
-    /// The reply to a request without a body.
+    /// Sends a request without a body and reads the reply.
     pub(crate) async fn reply_to<T: DeserializeOwned>(
         &self,
         method: Method,
@@ -161,7 +163,7 @@ impl Client {
         decode(self.with_body(Method::PUT, path, body).await?).await
     }
 
-    /// A command whose answer is that it was done.
+    /// Sends a command whose response has no content.
     pub(crate) async fn done(
         &self,
         method: Method,
@@ -188,7 +190,7 @@ impl Client {
         self.send(request.json(body).timeout(REQUEST_TIMEOUT)).await
     }
 
-    /// A response that goes on for as long as the job does.
+    /// Opens a response that lasts as long as the job.
     pub(crate) async fn stream(
         &self,
         path: &[&str],
@@ -220,12 +222,13 @@ impl Client {
         })
     }
 
-    /// `path` segments are escaped here, so that a name can never become another route.
+    /// Builds a request. `path` segments are escaped, so that a name can never become another
+    /// route.
     fn request(&self, method: Method, path: &[&str]) -> Result<RequestBuilder, Failure> {
         let place = || format!("--service-url {}", self.base);
         let mut url = Url::parse(&self.base).map_err(|_| Failure::Content {
             place: place(),
-            what: "it is no address; write one such as https://tutti.example.com:8143".to_owned(),
+            what: "it is not a URL; write one such as https://tutti.example.com:8143".to_owned(),
         })?;
         if url.scheme() != "https" {
             return Err(Failure::Content {
@@ -246,7 +249,8 @@ impl Client {
                 let mut value =
                     http::HeaderValue::from_str(token.expose_secret()).map_err(|_| {
                         let what =
-                            "it has characters that no token has; run `tutti login`".to_owned();
+                            "it has characters that are invalid in a token; run `tutti login`"
+                                .to_owned();
                         Failure::Content {
                             place: "the token file".to_owned(),
                             what,
@@ -260,7 +264,7 @@ impl Client {
     }
 }
 
-/// What the token file holds.
+/// Reads the token file.
 pub(crate) fn token(path: &Path) -> Result<SecretString, Failure> {
     match read_limited(path) {
         Ok(text) if !text.trim().is_empty() => Ok(SecretString::from(text.trim().to_owned())),
@@ -315,7 +319,7 @@ fn tls(settings: &Settings) -> Result<Arc<rustls::ClientConfig>, Failure> {
             let unfit = |_| Failure::Content {
                 place: identity.cert.display().to_string(),
                 what: format!(
-                    "it and the key {} cannot be used together; give the two that were made for each other",
+                    "it does not belong to the key {}; give a certificate and its key",
                     identity.key.display()
                 ),
             };
@@ -325,7 +329,7 @@ fn tls(settings: &Settings) -> Result<Arc<rustls::ClientConfig>, Failure> {
     }
 }
 
-/// A client certificate with its chain, and its key.
+/// Reads a client certificate with its chain, and its key.
 fn pair(
     identity: &Identity,
 ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Failure> {
@@ -343,7 +347,7 @@ fn pair(
     Ok((chain, key))
 }
 
-/// The failure of a request that was not answered.
+/// The failure of a request that got no response.
 pub(crate) fn unreachable(error: reqwest::Error) -> Failure {
     let url = error.url().map_or_else(String::new, |url| {
         format!("{}://{}", url.scheme(), url.host_str().unwrap_or_default())

@@ -1,6 +1,6 @@
 //! `tutti connection …`: nodes without an agent and how they are reached. Main type: [`Verb`].
 //!
-//! The rule: secrets come from files or standard input, and are not shown again.
+//! Invariant: secrets come from files or standard input, and are not shown again.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -18,86 +18,86 @@ use crate::access::login::first_line;
 use crate::client::Client;
 use crate::defaults::NAMES_SHOWN;
 use crate::input::read_limited;
+use crate::output::{OutputOptions, json};
 use crate::settings;
-use crate::shown::{Shown, json};
 use crate::terminal::{self, harmless};
 use crate::{EXIT_SUCCESS, Failure, Format, table, targets, values};
 
-/// What can be done with connections.
+/// Verbs of `tutti connection`.
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
     /// List the nodes that are reached without an agent
     #[command(after_long_help = "Examples:
   tutti connection list
   tutti connection list -n switch1.example.com --format json")]
-    List(List),
-    /// Say how nodes are reached over SSH; tasks run there from then on
+    List(ListOptions),
+    /// Configure how nodes are reached over SSH, so that tasks can run there
     #[command(
         visible_alias = "create",
         after_long_help = "Examples:
   tutti connection add switch1.example.com --user admin --private-key ~/.ssh/id_ed25519
   tutti connection add @hosts.txt --user deploy --password-file /root/deploy --run-as root"
     )]
-    Add(Add),
-    /// Forget how nodes are reached, and their secrets
+    Add(AddOptions),
+    /// Delete the connections of nodes, and their secrets
     #[command(after_long_help = "Example:\n  tutti connection delete switch1.example.com")]
-    Delete(Delete),
+    Delete(DeleteOptions),
 }
 
-/// Which.
+/// Arguments of `tutti connection list`.
 #[derive(Debug, clap::Args)]
-pub struct List {
-    /// Certnames, separated by commas; or @FILE with one on each line; absent: all
+pub struct ListOptions {
+    /// Certnames, separated by commas; or @FILE with one on each line; all when absent
     #[arg(long, short = 'n', value_name = "NODES")]
     nodes: Option<String>,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
-/// How.
+/// Arguments of `tutti connection add`.
 #[derive(Debug, clap::Args)]
-pub struct Add {
+pub struct AddOptions {
     /// Certnames, or @FILE with one on each line (@- is stdin)
     #[arg(required = true)]
     nodes: Vec<String>,
-    /// The user to log in as
+    /// User to log in as
     #[arg(long)]
     user: String,
-    /// Where the node is, when its certname does not say
+    /// Address of the node, if it differs from the certname
     #[arg(long, value_name = "HOST")]
     hostname: Option<String>,
-    /// The port [default: 22]
+    /// SSH port [default: 22]
     #[arg(long)]
     port: Option<u16>,
-    /// The first line of this file is the password
+    /// File whose first line is the password
     #[arg(long, value_name = "FILE", required_unless_present = "private_key")]
     password_file: Option<PathBuf>,
-    /// The file of the private key
+    /// File with the private key
     #[arg(long, value_name = "FILE")]
     private_key: Option<PathBuf>,
-    /// Run as this user, by sudo
+    /// User to run as, by sudo
     #[arg(long, value_name = "USER")]
     run_as: Option<String>,
-    /// The first line of this file is the password that sudo asks for
+    /// File whose first line is the password for sudo
     #[arg(long, value_name = "FILE", requires = "run_as")]
     sudo_password_file: Option<PathBuf>,
-    /// Seconds that connecting may take
+    /// Timeout for connecting, in seconds
     #[arg(long, value_name = "SECONDS")]
     connect_timeout: Option<u64>,
-    /// Where files are put on the node
+    /// Directory for uploaded files on the node
     #[arg(long, value_name = "DIRECTORY")]
     tmpdir: Option<String>,
-    /// Ask for a terminal on the node
+    /// Request a terminal on the node
     #[arg(long)]
     tty: bool,
-    /// Replace the connections that the nodes have already
+    /// Replace existing connections of the nodes
     #[arg(long)]
     replace: bool,
 }
 
-/// Which.
+/// Arguments of `tutti connection delete`.
 #[derive(Debug, clap::Args)]
-pub struct Delete {
+pub struct DeleteOptions {
     /// Certnames, or @FILE with one on each line (@- is stdin)
     #[arg(required = true)]
     nodes: Vec<String>,
@@ -112,7 +112,7 @@ pub(crate) async fn run(verb: Verb, connection: &settings::Connection) -> Result
     }
 }
 
-async fn list(options: &List, client: &Client) -> Result<u8, Failure> {
+async fn list(options: &ListOptions, client: &Client) -> Result<u8, Failure> {
     let query = ConnectionsQuery {
         certnames: options.nodes.as_deref().map(targets::parse).transpose()?,
         ..ConnectionsQuery::default()
@@ -153,7 +153,7 @@ fn rows(item: &ConnectionItem) -> Vec<Vec<String>> {
     names.collect()
 }
 
-async fn add(options: &Add, client: &Client) -> Result<u8, Failure> {
+async fn add(options: &AddOptions, client: &Client) -> Result<u8, Failure> {
     let certnames = names(&options.nodes)?;
     let count = certnames.len();
     let duplicates = if options.replace { "replace" } else { "error" };
@@ -166,7 +166,7 @@ async fn add(options: &Add, client: &Client) -> Result<u8, Failure> {
     };
     let path = ["inventory", "v1", "command", "create-connection"];
     let created: Result<ConnectionCreated, Failure> = client.post(&path, &command).await;
-    let created = created.map_err(with_the_way_out)?;
+    let created = created.map_err(with_replace_hint)?;
     let nodes = values::counted(count, "node");
     say!(
         "Made connection {} of {nodes}",
@@ -175,8 +175,8 @@ async fn add(options: &Add, client: &Client) -> Result<u8, Failure> {
     Ok(EXIT_SUCCESS)
 }
 
-/// The service does not know what its clients call it.
-fn with_the_way_out(failure: Failure) -> Failure {
+/// Adds the option of this client that solves the conflict, which the service cannot know.
+fn with_replace_hint(failure: Failure) -> Failure {
     match failure {
         Failure::Refused {
             status: status @ 409,
@@ -193,7 +193,7 @@ fn with_the_way_out(failure: Failure) -> Failure {
     }
 }
 
-fn parameters(options: &Add) -> Object {
+fn parameters(options: &AddOptions) -> Object {
     let text = |text: &Option<String>| text.clone().map(Value::from);
     let given = [
         ("user", Some(options.user.clone().into())),
@@ -210,7 +210,7 @@ fn parameters(options: &Add) -> Object {
         .collect()
 }
 
-fn secrets(options: &Add) -> Result<Object, Failure> {
+fn secrets(options: &AddOptions) -> Result<Object, Failure> {
     let line = |path: &Path| first_line(path).map(|line| line.expose_secret().to_owned());
     let given = [
         (
@@ -240,7 +240,7 @@ fn secrets(options: &Add) -> Result<Object, Failure> {
         .collect())
 }
 
-async fn delete(options: &Delete, client: &Client) -> Result<u8, Failure> {
+async fn delete(options: &DeleteOptions, client: &Client) -> Result<u8, Failure> {
     let certnames = names(&options.nodes)?;
     let query = ConnectionsQuery {
         certnames: Some(certnames.clone()),
@@ -259,7 +259,7 @@ async fn delete(options: &Delete, client: &Client) -> Result<u8, Failure> {
     if there.is_empty() {
         return Err(Failure::Usage(format!(
             "there is no connection of {}; `tutti connection list` shows those there are",
-            shortened(&unknown)
+            first_names(&unknown)
         )));
     }
     let nodes = values::counted(there.len(), "node");
@@ -268,13 +268,13 @@ async fn delete(options: &Delete, client: &Client) -> Result<u8, Failure> {
     client.done(Method::POST, &path, &command).await?;
     say!("Forgot the connections of {nodes}");
     if !unknown.is_empty() {
-        say!("There was none of {}", shortened(&unknown));
+        say!("There was none of {}", first_names(&unknown));
     }
     Ok(EXIT_SUCCESS)
 }
 
-/// The first few names.
-fn shortened(names: &[String]) -> String {
+/// The first few names, with the number of others.
+fn first_names(names: &[String]) -> String {
     let first: Vec<String> = names
         .iter()
         .take(NAMES_SHOWN)

@@ -1,35 +1,39 @@
 //! `puppet db`: the state of the PuppetDB behind the inventory. Main type: [`Verb`].
 //!
-//! The invariant: archives of a PuppetDB are a matter of PuppetDB's own tool, and the message says so.
+//! Invariant: archives of a PuppetDB are left to PuppetDB's own tool, and the message refers to it.
 
 use serde_json::Value;
 
 use crate::client::Client;
+use crate::output::json;
 use crate::settings::Connection;
-use crate::shown::json;
-use crate::{EXIT_SUCCESS, Failure, Name, query};
+use crate::{EXIT_SUCCESS, Failure, ProgramName, query};
 
 /// Verbs of `puppet db`.
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
-    /// Print the state of PuppetDB, or of Tutti where no PuppetDB is configured
+    /// Print the state of PuppetDB, or of Tutti if no PuppetDB is configured
     #[command(after_long_help = "Example:\n  tutti db status")]
     Status(query::PuppetDbFlags),
-    /// Export an archive: a matter of PuppetDB's own tool
+    /// Export an archive: use PuppetDB's own tool
     #[command(after_long_help = "Example:\n  tutti db export archive.tgz")]
     Export {
-        /// The archive
+        /// Archive file
         file: String,
     },
-    /// Import an archive: a matter of PuppetDB's own tool
+    /// Import an archive: use PuppetDB's own tool
     #[command(after_long_help = "Example:\n  tutti db import archive.tgz")]
     Import {
-        /// The archive
+        /// Archive file
         file: String,
     },
 }
 
-pub(crate) async fn run(verb: &Verb, connection: &Connection, name: Name) -> Result<u8, Failure> {
+pub(crate) async fn run(
+    verb: &Verb,
+    connection: &Connection,
+    name: ProgramName,
+) -> Result<u8, Failure> {
     let (word, file) = match verb {
         Verb::Status(flags) => return status(flags, connection, name).await,
         Verb::Export { file } => ("export", file),
@@ -43,7 +47,7 @@ pub(crate) async fn run(verb: &Verb, connection: &Connection, name: Name) -> Res
 async fn status(
     flags: &query::PuppetDbFlags,
     connection: &Connection,
-    name: Name,
+    name: ProgramName,
 ) -> Result<u8, Failure> {
     let path = ["status", "v1", "services"];
     let told: Value = match flags.server(connection, name)? {

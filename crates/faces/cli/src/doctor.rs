@@ -11,7 +11,7 @@ use crate::settings::Connection;
 
 const PATH: [&str; 3] = ["tutti", "v1", "doctor"];
 
-/// Asks the server that `connection` names, with the token of `tutti login`.
+/// Requests the diagnosis of the server of `connection`, with the token of `tutti login`.
 ///
 /// # Errors
 /// There is no token, or the server refuses, or does not answer.
@@ -19,13 +19,13 @@ pub async fn diagnosis(connection: &Connection) -> Result<ServerDiagnosis, Failu
     Client::with_token(connection)?.get(&PATH, &[]).await
 }
 
-/// The token file of the user who asks; `None` where the settings of the client cannot be read.
+/// The token file of the current user; `None` if the settings of the client cannot be read.
 pub fn token_file(connection: &Connection) -> Option<PathBuf> {
     Some(connection.settings().ok()?.token_file)
 }
 
 impl LocalServerLogin {
-    /// Asks the server of this machine, with its own certificate.
+    /// Requests the diagnosis of the server on this machine, with the server's own certificate.
     ///
     /// # Errors
     /// The server refuses, or does not answer.

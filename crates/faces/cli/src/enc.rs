@@ -1,19 +1,19 @@
 //! `tutti enc NODE`: an external node classifier. Main type: [`Options`].
 //!
-//! The rule: Puppet takes whatever is on standard output for the node's classes, so there is either a
-//! whole document or nothing, and the exit code is not 0 then.
+//! Invariant: Puppet reads standard output as the node's classes, so either a whole document is
+//! printed, or nothing and the exit code is not 0.
 
 use crate::client::Client;
 use crate::settings::Connection;
 use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, terminal};
 
-/// How the server calls groups that do not agree.
+/// The server's error kind for groups that conflict.
 const CONFLICT: &str = "classification-conflict";
 
-/// Which node.
+/// Arguments of `tutti enc`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// The node's certname
+    /// Certname of the node
     certname: String,
 }
 
@@ -26,7 +26,7 @@ pub(crate) async fn run(options: Options, connection: &Connection) -> Result<u8,
             Ok(EXIT_SUCCESS)
         }
         Err(failure @ Failure::Refused { .. }) if is_conflict(&failure) => {
-            anstream::eprintln!("{} {}", terminal::bad("error:"), failure.shown());
+            anstream::eprintln!("{} {}", terminal::bad("error:"), failure.to_terminal_text());
             Ok(EXIT_NODES_FAILED)
         }
         Err(failure) => Err(failure),

@@ -1,40 +1,40 @@
-//! Why a command could not be done. Main type: [`Failure`].
+//! The reasons why a command fails. Main type: [`Failure`].
 
 use std::path::PathBuf;
 
 use crate::terminal;
 
-/// Every one ends with exit code 2.
+/// A failed command. Every variant ends with exit code 2.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The command line does not fit together.
+    /// The arguments contradict each other.
     #[error("{0}")]
     Usage(String),
-    /// A file cannot be used.
+    /// A file cannot be read.
     #[error("cannot read {path}: {}", file_cause(source))]
     Read {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: std::io::Error,
     },
     /// A file cannot be written.
     #[error("cannot write {path}: {}", file_cause(source))]
     Write {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// A file's content does not fit.
+    /// The content of a file or option is not valid.
     #[error("{place} is not valid: {what}")]
     Content {
-        /// The file or option.
+        /// The file or option, as named in the message.
         place: String,
-        /// What is wrong with it.
+        /// The mistake and where it is.
         what: String,
     },
-    /// There is no token.
+    /// The token file does not exist or is empty.
     #[error("you are not logged in: there is no token in {0}; run `tutti login`")]
     NoToken(PathBuf),
     /// The service does not answer.
@@ -42,82 +42,82 @@ pub enum Failure {
         "cannot reach {url}: {cause}; is `tutti server` running there, and does --service-url say the right place?"
     )]
     Unreachable {
-        /// What was asked.
+        /// URL of the request.
         url: String,
         /// The innermost cause.
         cause: String,
     },
-    /// The server's certificate cannot be trusted.
+    /// The server's certificate is not trusted.
     #[error(
         "{url} shows a certificate that does not fit {cacert}: {cause}; --cacert must be the CA of that \
          server, and --service-url a name that its certificate has"
     )]
     Untrusted {
-        /// What was asked.
+        /// URL of the request.
         url: String,
-        /// The CA's certificate.
+        /// File of the CA certificate that was used.
         cacert: PathBuf,
-        /// What TLS says.
+        /// The error of TLS.
         cause: String,
     },
-    /// The service refused.
+    /// The service refused the request.
     #[error("{msg} ({kind}, HTTP {status})")]
     Refused {
-        /// The HTTP status.
+        /// HTTP status of the response.
         status: u16,
-        /// The error's kind.
+        /// Kind of the error, such as `puppetlabs.orchestrator/unknown-job`.
         kind: String,
-        /// What the service says.
+        /// Message of the service.
         msg: String,
-        /// The permission that is missing.
+        /// The missing permission, if the service names one.
         permission: Option<String>,
     },
-    /// The service's answer cannot be understood.
+    /// The service's response cannot be read.
     #[error(
         "{url} answered what this client does not understand: {what}; is it a Tutti API of the same version?"
     )]
     Answer {
-        /// What was asked.
+        /// URL of the request.
         url: String,
-        /// What is wrong with it.
+        /// The mistake in the response.
         what: String,
     },
-    /// A browser has nowhere to come back to.
+    /// The callback listener cannot be opened.
     #[error(
         "cannot listen on 127.0.0.1:{port} for the browser that comes back: {source}; without --port a \
          free port is taken"
     )]
     Listen {
-        /// Which; 0 is any.
+        /// The port; 0 is any free port.
         port: u16,
-        /// Why.
+        /// Error of the operating system.
         source: std::io::Error,
     },
     /// The identity provider sent the browser back without a code.
     #[error("the identity provider refuses the login: {0}")]
     LoginRefused(String),
-    /// Nobody came back.
+    /// No browser came back in time.
     #[error(
-        "nobody came back from the identity provider within {minutes} minutes; run `tutti login --oidc` \
+        "no browser came back from the identity provider within {minutes} minutes; run `tutti login --oidc` \
          again"
     )]
     LoginTimeout {
-        /// How long it was waited.
+        /// Minutes that were waited.
         minutes: u64,
     },
-    /// The event stream did not come back.
+    /// The event stream could not be reconnected.
     #[error(
         "the events of job {job} broke off and did not come back: {cause}; the job goes on, see `tutti job show {job}`"
     )]
     StreamLost {
-        /// The job's number.
+        /// Number of the job.
         job: String,
-        /// The last attempt's cause.
+        /// Cause of the last failed attempt.
         cause: String,
     },
 }
 
-/// The reason why a file cannot be used, and what to look at.
+/// The cause of a file error, with a hint.
 fn file_cause(error: &std::io::Error) -> String {
     use std::io::ErrorKind;
     match error.kind() {
@@ -136,8 +136,8 @@ fn file_cause(error: &std::io::Error) -> String {
 // === impl Failure ===
 
 impl Failure {
-    /// The message for a terminal: what only programs and search engines want is dim.
-    pub(crate) fn shown(&self) -> String {
+    /// The message for a terminal: the parts for programs and search engines are dim.
+    pub(crate) fn to_terminal_text(&self) -> String {
         match self {
             Self::Refused {
                 status,

@@ -1,4 +1,4 @@
-//! Shell completions and man pages, from the one definition of the command line.
+//! Shell completions and man pages, from the definition of the command line.
 
 use std::path::Path;
 
@@ -7,8 +7,8 @@ use crate::{Failure, completion};
 
 pub use clap_complete::Shell;
 
-/// The completion script for `shell`: of `command` itself, or of the tool of Puppet Enterprise that a
-/// link by the name of `tool` is.
+/// The completion script for `shell`: of `command` itself, or of the tool of Puppet Enterprise for
+/// which a link named `tool` stands.
 pub fn completions(shell: Shell, command: clap::Command, tool: Option<&str>) -> String {
     let verb = tool.and_then(|tool| command.find_subcommand(tool.strip_prefix(PREFIX)?).cloned());
     match (tool, verb) {
@@ -32,7 +32,7 @@ fn script(shell: Shell, mut command: clap::Command, name: &str) -> String {
     completion::with_names(shell, &String::from_utf8_lossy(&script), &command, name)
 }
 
-/// One page per command and verb, into `directory`.
+/// Writes one page per command and verb into `directory`.
 pub fn man_pages(command: clap::Command, directory: &Path) -> Result<(), Failure> {
     let fail = |source| Failure::Write {
         path: directory.to_owned(),

@@ -1,13 +1,13 @@
-//! Text files that a person names. Main function: [`read_limited`].
+//! Text files named on the command line. Main function: [`read_limited`].
 //!
-//! The rule: no file is read without end, and an error names the file.
+//! Invariant: no more than [`FILE_BYTES`] are read, and an error names the file.
 
 use std::path::Path;
 
 use crate::Failure;
 use crate::defaults::FILE_BYTES;
 
-/// Reads a text file that a person named, but not without end.
+/// Reads a text file up to the size limit.
 pub(crate) fn read_limited(path: &Path) -> Result<String, Failure> {
     use std::io::Read as _;
     let fail = |source| Failure::Read {
@@ -29,7 +29,7 @@ pub(crate) fn read_limited(path: &Path) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// The same; `None` where there is no such file.
+/// The same; `None` if there is no such file.
 pub(crate) fn read_if_there(path: &Path) -> Result<Option<String>, Failure> {
     match read_limited(path) {
         Ok(text) => Ok(Some(text)),

@@ -1,7 +1,7 @@
-//! The client's verbs: `tutti task run`, `tutti job list`, … over the HTTP API.
+//! The verbs of the client over the HTTP API: `tutti task run`, `tutti job list`, …
 //!
-//! Main type: [`Command`]. The rule: this crate prints and never decides; whatever it shows came from
-//! the API, and its exit code says what happened: 0 all succeeded, 1 a node failed, 2 the command was
+//! Main type: [`Command`]. Invariant: this crate prints and never decides; everything that it shows
+//! came from the API. The exit code is 0 if all succeeded, 1 if a node failed, 2 if the command was
 //! used wrongly or the service could not do it.
 
 #[macro_use]
@@ -31,6 +31,7 @@ mod named_list;
 pub mod names;
 mod node;
 mod node_group;
+mod output;
 mod params;
 mod plan;
 mod query;
@@ -38,7 +39,6 @@ mod rbac;
 mod rollout;
 mod schedule;
 mod settings;
-mod shown;
 mod span;
 mod stream;
 mod table;
@@ -55,133 +55,135 @@ use std::process::ExitCode;
 
 pub use failure::Failure;
 pub use generate::{Shell, completions, man_pages};
-pub use names::Name;
+pub use names::ProgramName;
 pub use say::print_line;
 pub use settings::Connection;
 pub use terminal::harmless;
 
-/// Everything succeeded.
+/// Exit code if everything succeeded.
 pub const EXIT_SUCCESS: u8 = 0;
-/// The command did its work, and at least one node failed.
+/// Exit code if the command did its work and at least one node failed.
 pub const EXIT_NODES_FAILED: u8 = 1;
-/// The command was used wrongly, or the service could not do it.
+/// Exit code if the command was used wrongly, or the service could not do it.
 pub const EXIT_ERROR: u8 = 2;
 
-/// What the client can do.
+/// The verbs of the client.
 #[expect(
     clippy::large_enum_variant,
     reason = "one is made in the life of the process, and moved once"
 )]
 #[derive(Debug, clap::Subcommand)]
 pub enum Command {
-    /// Get a token for the API and keep it in the token file
+    /// Get a token for the API and write it to the token file
     #[command(
         after_long_help = "Example:\n  tutti login admin --lifetime 8h",
-        mut_arg("token_file", token_file_as_puppet_has_it)
+        mut_arg("token_file", with_puppet_short_flag)
     )]
-    Login(Login),
+    Login(LoginOptions),
     /// Get, show and delete tokens, as `puppet access` does
-    #[command(mut_arg("token_file", token_file_as_puppet_has_it))]
-    Access(Over<access::Verb>),
-    /// Run tasks on nodes, and see which there are
-    Task(Over<task::Verb>),
+    #[command(mut_arg("token_file", with_puppet_short_flag))]
+    Access(WithConnection<access::Verb>),
+    /// Run tasks on nodes, and list available tasks
+    Task(WithConnection<task::Verb>),
     /// Run Puppet on nodes; see, follow and stop jobs
     #[command(alias = "jobs")]
-    Job(Over<job::Verb>),
-    /// Run a line of the shell on nodes
-    Command(Over<action::CommandVerb>),
+    Job(WithConnection<job::Verb>),
+    /// Run a shell command on nodes
+    Command(WithConnection<action::CommandVerb>),
     /// Run a script of this machine on nodes
-    Script(Over<action::ScriptVerb>),
-    /// Put files onto nodes, and fetch them from there
-    File(Over<action::FileVerb>),
-    /// Print what a node gets from its groups, as Puppet's node terminus exec reads it
+    Script(WithConnection<action::ScriptVerb>),
+    /// Upload files to nodes, and download files from them
+    File(WithConnection<action::FileVerb>),
+    /// Print a node's classification, as Puppet's node terminus exec reads it
     #[command(after_long_help = "Example:\n  tutti enc web1.example.com")]
-    Enc(Enc),
-    /// See who did what, and whether the record of it is whole
-    Audit(Over<audit::Verb>),
-    /// See which nodes are connected
-    Node(Over<node::Verb>),
-    /// Run plans, and see which there are
-    Plan(Over<plan::Verb>),
-    /// Ask what is known of nodes, in PuppetDB's query language
-    Query(Query),
-    /// Run tasks and Puppet by the clock
-    Schedule(Over<schedule::Verb>),
-    /// Make, change and explain the groups that classify nodes
-    NodeGroup(Over<node_group::Verb>),
-    /// Say how nodes without an agent are reached
-    Connection(Over<connection::Verb>),
+    Enc(EncOptions),
+    /// Show the audit log, and check that it was not changed
+    Audit(WithConnection<audit::Verb>),
+    /// Show connected nodes
+    Node(WithConnection<node::Verb>),
+    /// Run plans, and list available plans
+    Plan(WithConnection<plan::Verb>),
+    /// Query data about nodes in PQL, PuppetDB's query language
+    Query(QueryOptions),
+    /// Schedule tasks and Puppet runs
+    Schedule(WithConnection<schedule::Verb>),
+    /// Create, change and explain the groups that classify nodes
+    NodeGroup(WithConnection<node_group::Verb>),
+    /// Configure how nodes without an agent are reached
+    Connection(WithConnection<connection::Verb>),
     /// Look up keys in the Hiera data of this machine, as `puppet lookup` does
     Lookup(lookup::Options),
-    /// Check manifests, plans and templates: syntax, and what can be known without a catalog
+    /// Check manifests, plans and templates: syntax, and mistakes that can be found without a
+    /// catalog
     Validate(validate::Options),
-    /// Tell other programs about events
-    Webhook(Over<webhook::Verb>),
-    /// See, make and change users
-    User(Over<rbac::user::Verb>),
-    /// See, make and change roles
-    Role(Over<rbac::role::Verb>),
-    /// See, make and revoke tokens
-    Token(Over<rbac::token::Verb>),
-    /// See, import and forget groups of users
-    Group(Over<rbac::group::Verb>),
-    /// Deploy code from control repositories, see who deployed what, and go back
-    #[command(mut_arg("token_file", token_file_as_puppet_has_it))]
-    Code(Over<code::Verb>),
-    /// Ask how PuppetDB is, as `puppet db` does
+    /// Send events to other programs
+    Webhook(WithConnection<webhook::Verb>),
+    /// Show, create and change users
+    User(WithConnection<rbac::user::Verb>),
+    /// Show, create and change roles
+    Role(WithConnection<rbac::role::Verb>),
+    /// Show, create and revoke tokens
+    Token(WithConnection<rbac::token::Verb>),
+    /// Show, import and delete groups of users
+    Group(WithConnection<rbac::group::Verb>),
+    /// Deploy code from control repositories, show deployments, and roll back
+    #[command(mut_arg("token_file", with_puppet_short_flag))]
+    Code(WithConnection<code::Verb>),
+    /// Show the state of PuppetDB, as `puppet db` does
     #[command(hide = true)]
-    Db(Over<db::Verb>),
-    /// Show applications: not there yet
+    Db(WithConnection<db::Verb>),
+    /// Show applications: not supported
     #[command(hide = true, disable_help_flag = true)]
-    App(absent::Rest),
+    App(absent::UnparsedArguments),
 }
 
-/// `puppet access` and `puppet code` have `-t` for the token file; the other verbs have it for nodes, as Bolt does.
-fn token_file_as_puppet_has_it(token_file: clap::Arg) -> clap::Arg {
+/// `puppet access` and `puppet code` use `-t` for the token file; the other verbs use it for nodes,
+/// as Bolt does.
+fn with_puppet_short_flag(token_file: clap::Arg) -> clap::Arg {
     token_file.short_alias('t')
 }
 
-/// Verbs that go to the API.
+/// A group of verbs with the options to connect to the API.
 #[derive(Debug, clap::Args)]
-pub struct Over<V: clap::Subcommand> {
+pub struct WithConnection<V: clap::Subcommand> {
     #[command(subcommand)]
     verb: V,
     #[command(flatten)]
     connection: Connection,
 }
 
-/// `login` goes to the API too.
+/// Arguments of `tutti login`.
 #[derive(Debug, clap::Args)]
-pub struct Login {
+pub struct LoginOptions {
     #[command(flatten)]
     options: access::login::Options,
     #[command(flatten)]
     connection: Connection,
 }
 
-/// `query` goes to the API, or to a `PuppetDB`.
+/// Arguments of `tutti query`, which goes to the API or to a `PuppetDB`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   tutti query 'nodes[certname] { certname ~ \"^web\" }'
   tutti query 'facts[certname, value] { name = \"os\" }' --format json
   tutti query @query.pql --limit 10")]
-pub struct Query {
+pub struct QueryOptions {
     #[command(flatten)]
     options: query::Options,
     #[command(flatten)]
     connection: Connection,
 }
 
-/// `enc` goes to the API too.
+/// Arguments of `tutti enc`.
 #[derive(Debug, clap::Args)]
-pub struct Enc {
+pub struct EncOptions {
     #[command(flatten)]
     options: enc::Options,
     #[command(flatten)]
     connection: Connection,
 }
 
-/// How results are printed: for people, or as one JSON document.
+/// The output format: text for a terminal, or one JSON document.
 // The values have no help of their own: it would make every verb's help three times as long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 #[expect(missing_docs, reason = "a doc comment here becomes help text")]
@@ -191,31 +193,31 @@ pub enum Format {
     Json,
 }
 
-/// Does what `command` says and answers the exit code.
-pub async fn run(command: Command, name: Name) -> ExitCode {
+/// Runs `command` and returns the exit code.
+pub async fn run(command: Command, name: ProgramName) -> ExitCode {
     match Box::pin(done(command, name)).await {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            anstream::eprintln!("{} {}", terminal::bad("error:"), failure.shown());
+            anstream::eprintln!("{} {}", terminal::bad("error:"), failure.to_terminal_text());
             ExitCode::from(EXIT_ERROR)
         }
     }
 }
 
-async fn done(command: Command, name: Name) -> Result<u8, Failure> {
+async fn done(command: Command, name: ProgramName) -> Result<u8, Failure> {
     match command {
-        Command::Login(Login {
+        Command::Login(LoginOptions {
             options,
             connection,
         }) => {
             let settings = connection.settings()?;
             Box::pin(access::login::run(options, &settings)).await
         }
-        Command::Enc(Enc {
+        Command::Enc(EncOptions {
             options,
             connection,
         }) => Box::pin(enc::run(options, &connection)).await,
-        Command::Query(Query {
+        Command::Query(QueryOptions {
             options,
             connection,
         }) => Box::pin(query::run(&options, &connection, name)).await,

@@ -1,5 +1,5 @@
-//! The server on this machine, reached with its own certificate: for verbs that root types there without a login.
-//! Main type: [`LocalServerLogin`].
+//! The server on this machine, reached with its own certificate: for verbs that root runs there
+//! without a login. Main type: [`LocalServerLogin`].
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -13,18 +13,18 @@ use crate::access::login::first_line;
 use crate::client::Client;
 use crate::settings::{Identity, Settings};
 
-/// The address and the certificate of the server.
+/// Address and certificate of the local server.
 #[derive(Clone, Debug)]
 pub struct LocalServerLogin {
-    /// The API, under a name that its certificate has.
+    /// URL of the API, with a name that the certificate has.
     pub service_url: String,
-    /// The address to connect to, whatever the name resolves to.
+    /// Address to connect to, whatever the name resolves to.
     pub address: SocketAddr,
-    /// The CA's certificate that the server is checked against.
+    /// CA certificate that verifies the server.
     pub cacert: PathBuf,
-    /// The server's certificate.
+    /// The server's own certificate, used as client certificate.
     pub cert: PathBuf,
-    /// Its key.
+    /// Private key of that certificate.
     pub key: PathBuf,
 }
 
@@ -47,7 +47,7 @@ impl LocalServerLogin {
         })
     }
 
-    /// Sets a user's password by a reset token, which is used up.
+    /// Sets a user's password with a reset token, which can be used once.
     ///
     /// # Errors
     /// The server refuses, or does not answer.
@@ -68,10 +68,10 @@ impl LocalServerLogin {
     }
 }
 
-/// The password in the first line of a file.
+/// Reads the password in the first line of a file.
 ///
 /// # Errors
-/// The file cannot be read, or has no password.
+/// The file cannot be read, or contains no password.
 pub fn password_in(path: &Path) -> Result<SecretString, Failure> {
     first_line(path)
 }

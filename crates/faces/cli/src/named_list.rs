@@ -1,36 +1,37 @@
-//! Lists of what can be run: names, and the first line of what each does. Main type: [`NamedLine`].
+//! Lists of tasks or plans: the name and the first line of the description. Main type:
+//! [`NamedLine`].
 
 use api_types::ErrorBody;
 
 use crate::terminal;
 
-/// Between the name and what it does.
+/// Columns between the name and the description.
 const GAP: usize = 2;
 
-/// A task or a plan of a list.
+/// A task or plan in a list.
 pub(crate) struct NamedLine<'a> {
     pub(crate) name: &'a str,
-    /// The user may run it.
+    /// True if the user may run it.
     pub(crate) permitted: bool,
     pub(crate) description: Option<&'a str>,
-    /// The reason why it cannot be run as it is.
+    /// The error that prevents it from running.
     pub(crate) error: Option<&'a ErrorBody>,
 }
 
-/// Prints the list, with what each does in one column.
+/// Prints the list, with the descriptions in one column.
 pub(crate) fn print(items: &[NamedLine<'_>]) {
     let width = items.iter().map(|item| item.name.chars().count());
     let width = width.max().unwrap_or(0);
     for item in items {
-        say!("{}", item.line(width, terminal::room()));
+        say!("{}", item.line(width, terminal::table_width()));
     }
 }
 
 // === impl NamedLine ===
 
 impl NamedLine<'_> {
-    /// The name, in `width` columns, and the first line of what it does, as far as there is room for it. An error is
-    /// worth the whole line: it says where to look.
+    /// The name, in `width` columns, and as much of the description's first line as fits. An error
+    /// is printed in full, since it says where to look.
     fn line(&self, width: usize, room: Option<usize>) -> String {
         let name = terminal::harmless(self.name);
         let words = match self.error {
@@ -42,7 +43,7 @@ impl NamedLine<'_> {
             text = format!("(not permitted) {text}").trim_end().to_owned();
         }
         if let Some(room) = room.filter(|_| self.error.is_none()) {
-            text = fitted(&text, room.saturating_sub(width + GAP));
+            text = shorten(&text, room.saturating_sub(width + GAP));
         }
         if text.is_empty() {
             return terminal::name(name);
@@ -57,8 +58,8 @@ impl NamedLine<'_> {
     }
 }
 
-/// `text` with an ellipsis in the place of what does not fit.
-fn fitted(text: &str, room: usize) -> String {
+/// `text`, shortened with an ellipsis to `room` columns.
+fn shorten(text: &str, room: usize) -> String {
     if text.chars().count() <= room {
         return text.to_owned();
     }

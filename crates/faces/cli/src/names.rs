@@ -1,56 +1,56 @@
-//! The names that Puppet Enterprise's client tools have. Main function: [`read`].
+//! The names of Puppet Enterprise's client tools. Main function: [`read`].
 //!
-//! The rule: a link to this program by the name `puppet-job` takes what `puppet job` takes, for the
-//! grammar is the same one; Puppet itself finds `puppet-job` in `PATH` when it is told `puppet job`.
+//! Invariant: a link to this program with the name `puppet-job` takes the arguments of `puppet
+//! job`, with the same grammar; Puppet itself finds `puppet-job` in `PATH` for `puppet job`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-/// By which name the program was called, where that makes a difference.
+/// The name under which the program was called, if that changes its behaviour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Name {
-    /// As itself.
+pub enum ProgramName {
+    /// Called by its own name.
     #[default]
     Tutti,
-    /// As one of Puppet Enterprise's client tools.
+    /// Called as one of Puppet Enterprise's client tools.
     Puppet,
 }
 
-/// Puppet Enterprise's tools. `job` is there as `puppet-job`, and so on.
+/// Puppet Enterprise's tools, without the prefix: `job` is called as `puppet-job`.
 pub const TOOLS: [&str; 8] = [
     "access", "app", "code", "db", "job", "plan", "query", "task",
 ];
 
-/// What their names begin with.
+/// Prefix of their names.
 pub(crate) const PREFIX: &str = "puppet-";
 
-/// By which a link to this program is one of them.
+/// Names under which a link to this program acts as one of them.
 pub fn of_links() -> Vec<String> {
     TOOLS.iter().map(|tool| format!("{PREFIX}{tool}")).collect()
 }
 
-/// The word for all of them, as in `tutti puppet job run`.
+/// The first argument that selects them, as in `tutti puppet job run`.
 const PUPPET: &str = "puppet";
 
-/// Who is called and with what: `puppet-job run …` and `tutti puppet job run …` become
-/// `puppet job run …`, everything else stays.
-pub fn read(arguments: impl IntoIterator<Item = OsString>) -> (Name, Vec<OsString>) {
+/// Normalizes the name and the arguments: `puppet-job run …` and `tutti puppet job run …` become
+/// `puppet job run …`; everything else stays.
+pub fn read(arguments: impl IntoIterator<Item = OsString>) -> (ProgramName, Vec<OsString>) {
     let mut arguments: Vec<_> = arguments.into_iter().collect();
     if let Some(tool) = arguments.first().and_then(|program| tool(program)) {
         arguments.splice(..1, [PUPPET.into(), tool.into()]);
     } else if arguments.get(1).is_some_and(|word| word == PUPPET) {
         arguments.remove(0);
     } else {
-        return (Name::Tutti, arguments);
+        return (ProgramName::Tutti, arguments);
     }
-    // The version is that of the program, not of the tool.
+    // The version of the program, not of the tool.
     if arguments.get(2).is_some_and(|word| word == "--version") {
         arguments.remove(1);
     }
-    (Name::Puppet, arguments)
+    (ProgramName::Puppet, arguments)
 }
 
-/// `job` for `/usr/local/bin/puppet-job`.
+/// The tool of a program path: `job` for `/usr/local/bin/puppet-job`.
 fn tool(program: &OsStr) -> Option<&'static str> {
     let name = Path::new(program).file_name()?.to_str()?;
     let name = name.strip_prefix(PREFIX)?;
@@ -61,7 +61,7 @@ fn tool(program: &OsStr) -> Option<&'static str> {
 mod tests {
     use super::*;
 
-    fn called(words: &[&str]) -> (Name, Vec<String>) {
+    fn called(words: &[&str]) -> (ProgramName, Vec<String>) {
         let (name, words) = read(words.iter().map(OsString::from));
         let text = words.into_iter().map(|word| word.into_string().unwrap());
         (name, text.collect())
@@ -72,7 +72,7 @@ mod tests {
         for tool in TOOLS {
             let program = format!("/opt/puppetlabs/bin/puppet-{tool}");
             let expected = (
-                Name::Puppet,
+                ProgramName::Puppet,
                 vec!["puppet".to_owned(), tool.to_owned(), "x".to_owned()],
             );
             assert_eq!(called(&[&program, "x"]), expected);
@@ -91,7 +91,10 @@ mod tests {
         ] {
             assert_eq!(
                 called(words),
-                (Name::Tutti, words.iter().map(ToString::to_string).collect())
+                (
+                    ProgramName::Tutti,
+                    words.iter().map(ToString::to_string).collect()
+                )
             );
         }
     }
@@ -101,7 +104,7 @@ mod tests {
         let version = vec!["puppet".to_owned(), "--version".to_owned()];
         assert_eq!(
             called(&["puppet-job", "--version"]),
-            (Name::Puppet, version)
+            (ProgramName::Puppet, version)
         );
     }
 
@@ -110,6 +113,6 @@ mod tests {
         use std::os::unix::ffi::OsStringExt as _;
         let odd = OsString::from_vec(vec![b'x', 0xff]);
         let (name, words) = read([OsString::from("puppet-query"), odd.clone()]);
-        assert_eq!((name, &words[2]), (Name::Puppet, &odd));
+        assert_eq!((name, &words[2]), (ProgramName::Puppet, &odd));
     }
 }

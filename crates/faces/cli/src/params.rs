@@ -1,7 +1,7 @@
-//! A task's parameters from the command line. Main function: [`parse`].
+//! Parses a task's parameters from the command line. Main function: [`parse`].
 //!
-//! The rule: `--params` is JSON and exact; `key=value` is for hands: what is JSON is taken as JSON,
-//! anything else as a string, unless the task says that the parameter is a string.
+//! Invariant: `--params` is JSON and exact; `key=value` is for typing: a value that is JSON is
+//! taken as JSON, any other as a string, unless the task declares the parameter as a string.
 
 use std::path::Path;
 
@@ -11,8 +11,8 @@ use serde_json::Value;
 use crate::Failure;
 use crate::input::read_limited;
 
-/// `pairs` or `json` (text, or `@FILE`), not both. `is_string` says whether the task declares the
-/// parameter as text, so that `version=1.10` stays "1.10".
+/// Parses `pairs` or `json` (text, or `@FILE`), not both. `is_string` returns true if the task
+/// declares the parameter as text, so that `version=1.10` stays "1.10".
 pub(crate) fn parse(
     pairs: &[String],
     json: Option<&str>,
@@ -50,7 +50,7 @@ fn object(json: &str) -> Result<Object, Failure> {
 
 fn split(pair: &str, is_string: &impl Fn(&str) -> bool) -> Result<(String, Value), Failure> {
     let Some((key, text)) = pair.split_once('=').filter(|(key, _)| !key.is_empty()) else {
-        let what = format!("`{pair}` is no parameter; write key=value");
+        let what = format!("`{pair}` is not a parameter; write key=value");
         return Err(Failure::Usage(what));
     };
     let value = if is_string(key) {

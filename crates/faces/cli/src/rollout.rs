@@ -1,4 +1,4 @@
-//! The options of canary rollouts. Main type: [`Rollout`].
+//! Options of canary rollouts. Main type: [`RolloutArguments`].
 
 use api_types::Job;
 use api_types::rollout::{BatchSizes, Portion, RolloutOptions};
@@ -7,14 +7,14 @@ use crate::Failure;
 use crate::terminal;
 use crate::values::duration;
 
-/// Batches, pauses between them, and how many nodes may fail.
+/// Batches, pauses between them, and the number of nodes that may fail.
 #[derive(Clone, Debug, clap::Args)]
-pub(crate) struct Rollout {
-    /// Take the nodes in batches of this size, such as 5 or 10%; several sizes with commas are a ramp (1,10%,100%), whose
-    /// last size repeats
+pub(crate) struct RolloutArguments {
+    /// Run the nodes in batches of this size, such as 5 or 10%; several sizes separated by commas
+    /// are a ramp (1,10%,100%), whose last size repeats
     #[arg(long, value_name = "SIZES", help_heading = "Rollout")]
     pub(crate) batch: Option<BatchSizes>,
-    /// Wait between the end of a batch and the start of the next: seconds, or 15m, 4h, 1d
+    /// Pause between the end of a batch and the start of the next: seconds, or 15m, 4h, 1d
     #[arg(
         long,
         value_name = "TIME",
@@ -23,14 +23,14 @@ pub(crate) struct Rollout {
         help_heading = "Rollout"
     )]
     pub(crate) pause_between_batches: Option<u64>,
-    /// How many nodes may fail, such as 2 or 10%; with one more, no other node starts [default: any number, unless every
-    /// node of a batch failed]
+    /// Number of nodes that may fail, such as 2 or 10%; after one more, no other node starts
+    /// [default: any number, unless every node of a batch failed]
     #[arg(long, value_name = "N", help_heading = "Rollout")]
     pub(crate) max_failures: Option<Portion>,
 }
 
-impl Rollout {
-    /// The options as a command of the API has them, checked as the server checks them.
+impl RolloutArguments {
+    /// The options in the form of the API, checked as the server checks them.
     pub(crate) fn checked(&self) -> Result<RolloutOptions, Failure> {
         let options = RolloutOptions {
             batch: self.batch.clone(),
@@ -46,7 +46,7 @@ impl Rollout {
     }
 }
 
-/// The options of a job's rollout in words; `None`: it is none.
+/// A job's rollout options in words; `None` if it has no batches.
 pub(crate) fn of_job(job: &Job) -> Option<String> {
     let options = serde_json::to_value(&job.options).ok()?;
     let options: RolloutOptions = serde_json::from_value(options).ok()?;
@@ -64,7 +64,7 @@ pub(crate) fn sizes_in_words(sizes: &[usize]) -> String {
     format!("{} ({size} {})", sizes.len(), groups.join(", "))
 }
 
-/// The options of a rollout in words; `None`: there are none.
+/// Rollout options in words; `None` if there are none.
 pub(crate) fn in_words(options: &RolloutOptions) -> Option<String> {
     let mut words = Vec::new();
     let sizes = options.batch.as_ref();
@@ -76,7 +76,7 @@ pub(crate) fn in_words(options: &RolloutOptions) -> Option<String> {
     (!words.is_empty()).then(|| words.join(", "))
 }
 
-/// The batch that a job is in; `None`: it has none.
+/// The current batch of a job; `None` if it has no batches.
 pub(crate) fn progress_of(job: &Job) -> Option<String> {
     let rollout = job.rollout.as_ref()?;
     let of = format!("{} of {}", rollout.batch, rollout.batches);

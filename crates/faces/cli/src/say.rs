@@ -1,14 +1,14 @@
 //! Printing to stdout. Main macro: [`say!`].
 //!
-//! The rule: a reader that leaves (`tutti job list | head`) ends the program quietly, a full disk with
-//! a message; neither is a panic, and neither is a success.
+//! Invariant: a closed pipe (`tutti job list | head`) ends the program quietly, a full disk with a
+//! message; neither is a panic, and neither is a success.
 
 use std::fmt::Arguments;
 use std::io::{ErrorKind, Write as _};
 
 use crate::EXIT_ERROR;
 
-/// `println!`, with colours only where they are wanted.
+/// `println!`, with colours only on a terminal.
 #[macro_export]
 macro_rules! say {
     ($($text:tt)*) => {
@@ -16,10 +16,10 @@ macro_rules! say {
     };
 }
 
-/// What [`say!`] does.
+/// The implementation of [`say!`].
 #[expect(
     clippy::exit,
-    reason = "nobody reads the output any more; println! would panic here"
+    reason = "the reader closed the pipe; println! would panic here"
 )]
 pub fn print_line(text: Arguments<'_>) {
     #[cfg(test)]
@@ -55,12 +55,12 @@ pub(crate) mod tests {
         })
     }
 
-    /// From now on, what this thread prints is kept.
+    /// From now on, captures the output of this thread.
     pub(crate) fn catch() {
         CAUGHT.set(Some(String::new()));
     }
 
-    /// What was printed since, without colours.
+    /// The captured output, without colours.
     pub(crate) fn printed() -> String {
         CAUGHT.take().unwrap_or_default()
     }

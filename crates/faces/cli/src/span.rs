@@ -1,4 +1,4 @@
-//! Lengths of time as people write them. Main function: [`seconds`].
+//! Parses durations. Main function: [`seconds`].
 
 use crate::Failure;
 use crate::terminal::harmless;
@@ -11,12 +11,12 @@ const UNITS: [(char, u64); 5] = [
     ('w', 604_800),
 ];
 
-/// `30s`, `15m`, `4h`, `1d`, `2w`, or seconds without a letter.
+/// Parses `30s`, `15m`, `4h`, `1d`, `2w`, or a number of seconds.
 pub(crate) fn seconds(text: &str) -> Result<u64, Failure> {
     let bad = || {
         let text = harmless(text);
         Failure::Usage(format!(
-            "`{text}` is no length of time; write 90, 15m, 4h, 1d or 2w"
+            "`{text}` is not a duration; write 90, 15m, 4h, 1d or 2w"
         ))
     };
     let (digits, unit) = match text.char_indices().last() {

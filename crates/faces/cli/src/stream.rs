@@ -1,7 +1,7 @@
 //! The event stream of a job, across restarts of the server. Main type: [`EventStream`].
 //!
-//! The rule: committed events arrive once each and in order, because a lost stream is taken up again
-//! after the last event that was seen; live output may have gaps, results never.
+//! Invariant: committed events arrive exactly once and in order, because a lost stream is resumed
+//! after the last event received; live output may have gaps, results never.
 
 use error_causes::ConnectionError;
 use std::collections::VecDeque;
@@ -17,12 +17,12 @@ use crate::defaults::{
     RECONNECT_ATTEMPTS, RECONNECT_FIRST, RECONNECT_MAX, STREAM_LINE_BYTES, STREAM_SILENCE,
 };
 
-/// What the stream brings.
+/// An item of the stream.
 #[derive(Debug)]
-pub(crate) enum Item {
+pub(crate) enum StreamItem {
     Event(Event),
     Output(LiveOutput),
-    /// The connection is gone; the stream is trying to get it back.
+    /// The connection is lost, with the cause; the stream is reconnecting.
     Lost(String),
 }
 
@@ -31,8 +31,8 @@ pub(crate) struct EventStream<'a> {
     client: &'a Client,
     job: String,
     response: Option<Response>,
-    parser: Parser,
-    ready: VecDeque<Item>,
+    parser: ServerSentEventParser,
+    ready: VecDeque<StreamItem>,
     last_event_id: Option<String>,
     attempts: u32,
     pause: Duration,
@@ -46,7 +46,7 @@ impl<'a> EventStream<'a> {
             client,
             job: job.to_owned(),
             response: None,
-            parser: Parser::default(),
+            parser: ServerSentEventParser::default(),
             ready: VecDeque::new(),
             last_event_id: None,
             attempts: 0,
@@ -54,8 +54,8 @@ impl<'a> EventStream<'a> {
         }
     }
 
-    /// The next item. Safe to cancel between items.
-    pub(crate) async fn next(&mut self) -> Result<Item, Failure> {
+    /// The next item. Cancel safe between items.
+    pub(crate) async fn next(&mut self) -> Result<StreamItem, Failure> {
         loop {
             if let Some(item) = self.ready.pop_front() {
                 return Ok(item);
@@ -74,7 +74,7 @@ impl<'a> EventStream<'a> {
                 Err(_) => "the server went silent".to_owned(),
             };
             self.response = None;
-            return Ok(Item::Lost(cause));
+            return Ok(StreamItem::Lost(cause));
         }
     }
 
@@ -93,7 +93,7 @@ impl<'a> EventStream<'a> {
         {
             Ok(response) => {
                 self.response = Some(response);
-                self.parser = Parser::default();
+                self.parser = ServerSentEventParser::default();
                 Ok(())
             }
             Err(failure) if self.attempts >= RECONNECT_ATTEMPTS => Err(Failure::StreamLost {
@@ -101,7 +101,7 @@ impl<'a> EventStream<'a> {
                 cause: failure.to_string(),
             }),
             Err(Failure::Unreachable { .. }) => Ok(()),
-            // 502 to 504: the server is on its way up or down.
+            // 502 to 504: the server is starting or stopping.
             Err(Failure::Refused {
                 status: 502..=504, ..
             }) => Ok(()),
@@ -112,16 +112,16 @@ impl<'a> EventStream<'a> {
     fn take(&mut self, bytes: &[u8]) -> Result<(), String> {
         for message in self.parser.push(bytes)? {
             let item = match message.event.as_str() {
-                "output" => decode_errors::json::from_str(&message.data).map(Item::Output),
-                // Output was dropped because we were slow: the result will show it whole.
+                "output" => decode_errors::json::from_str(&message.data).map(StreamItem::Output),
+                // Output was dropped because this client was slow: the result has all of it.
                 "lagged" => continue,
-                _ => decode_errors::json::from_str(&message.data).map(Item::Event),
+                _ => decode_errors::json::from_str(&message.data).map(StreamItem::Event),
             };
             self.ready
                 .push_back(item.map_err(|error| format!("an event cannot be read: {error}"))?);
             if message.id.is_some() {
                 self.last_event_id = message.id;
-                // It works: a later loss starts with short pauses again.
+                // The stream works: a later loss starts with short pauses again.
                 self.attempts = 1;
                 self.pause = RECONNECT_FIRST;
             }
@@ -132,7 +132,7 @@ impl<'a> EventStream<'a> {
 
 /// One message of `text/event-stream`.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Message {
+struct ServerSentEvent {
     id: Option<String>,
     event: String,
     data: String,
@@ -140,15 +140,15 @@ struct Message {
 
 /// The format's parser (WHATWG HTML, "Server-sent events"), without I/O.
 #[derive(Debug, Default)]
-struct Parser {
+struct ServerSentEventParser {
     buffer: BytesMut,
-    message: Message,
+    message: ServerSentEvent,
 }
 
 // === impl Parser ===
 
-impl Parser {
-    fn push(&mut self, bytes: &[u8]) -> Result<Vec<Message>, String> {
+impl ServerSentEventParser {
+    fn push(&mut self, bytes: &[u8]) -> Result<Vec<ServerSentEvent>, String> {
         self.buffer.extend_from_slice(bytes);
         let mut done = Vec::new();
         while let Some(end) = self.buffer.iter().position(|byte| *byte == b'\n') {
@@ -161,12 +161,12 @@ impl Parser {
             );
         }
         if self.buffer.len() > STREAM_LINE_BYTES {
-            return Err("an event is larger than this client takes".to_owned());
+            return Err("an event is larger than this client accepts".to_owned());
         }
         Ok(done)
     }
 
-    fn line(&mut self, line: &str, done: &mut Vec<Message>) {
+    fn line(&mut self, line: &str, done: &mut Vec<ServerSentEvent>) {
         if line.is_empty() {
             let message = std::mem::take(&mut self.message);
             if !message.data.is_empty() {
@@ -199,7 +199,7 @@ mod tests {
         let text =
             ": hello\nid: 7\nevent: node_finished\ndata: {\"a\":\ndata: 1}\n\ndata: x\r\n\r\n";
         for size in 1..text.len() {
-            let mut parser = Parser::default();
+            let mut parser = ServerSentEventParser::default();
             let mut got = Vec::new();
             for piece in text.as_bytes().chunks(size) {
                 got.extend(parser.push(piece).unwrap());
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn a_comment_alone_is_no_message() {
         assert!(
-            Parser::default()
+            ServerSentEventParser::default()
                 .push(b": keep-alive\n\n")
                 .unwrap()
                 .is_empty()

@@ -5,20 +5,20 @@ use comfy_table::{ColumnConstraint, ContentArrangement, Table};
 
 use crate::terminal;
 
-/// Between two columns.
+/// Blank columns between two columns.
 const GAP: usize = 2;
 
-/// Columns that are shown however narrow the terminal is.
+/// Number of columns that are shown on any terminal.
 const COLUMNS_MIN: usize = 2;
 
-/// With less than this, a column that is cut says nothing.
+/// Narrowest width of a shortened column.
 const CUT_MIN: usize = 12;
 
-/// Prints rows under a bold heading. Columns are in the order of their weight: where the terminal is too
-/// narrow, one is cut and those behind it are left out, for cells broken over lines cannot be read. What
-/// goes into a pipe is whole.
+/// Prints rows under a bold heading. Columns are in order of importance: on a narrow terminal one
+/// is shortened and those after it are left out, since cells broken over lines cannot be read.
+/// Output into a pipe is complete.
 pub(crate) fn print(heading: &[&str], rows: Vec<Vec<String>>) {
-    say!("{}", render(heading, rows, terminal::room()));
+    say!("{}", render(heading, rows, terminal::table_width()));
 }
 
 fn render(heading: &[&str], mut rows: Vec<Vec<String>>, room: Option<usize>) -> String {
@@ -26,7 +26,7 @@ fn render(heading: &[&str], mut rows: Vec<Vec<String>>, room: Option<usize>) -> 
     let (mut shown, left) = room.map_or((widths.len(), 0), |room| columns_that_fit(&widths, room));
     if left >= CUT_MIN {
         for cell in rows.iter_mut().filter_map(|row| row.get_mut(shown)) {
-            *cell = cut(cell, left);
+            *cell = shorten(cell, left);
         }
         shown += 1;
     }
@@ -52,7 +52,7 @@ fn table(heading: &[&str], rows: &[Vec<String>]) -> Table {
     table
 }
 
-/// How many columns fit whole, and how much room is left for a part of the next one.
+/// The number of columns that fit whole, and the space left for a part of the next one.
 fn columns_that_fit(widths: &[u16], room: usize) -> (usize, usize) {
     let (mut shown, mut used) = (0, 0);
     for width in widths.iter().map(|width| usize::from(*width)) {
@@ -65,10 +65,10 @@ fn columns_that_fit(widths: &[u16], room: usize) -> (usize, usize) {
     (shown, 0)
 }
 
-/// As much of a cell as fits. One that is cut loses its colour.
-fn cut(cell: &str, room: usize) -> String {
+/// As much of a cell as fits. A shortened cell loses its colour.
+fn shorten(cell: &str, room: usize) -> String {
     let plain = anstream::adapter::strip_str(cell).to_string();
-    // Letters that are no ASCII may be two columns wide.
+    // Characters outside ASCII may be two columns wide.
     let width = |letter: char| if letter.is_ascii() { 1 } else { 2 };
     if plain.chars().map(width).sum::<usize>() <= room {
         return cell.to_owned();
@@ -82,7 +82,7 @@ fn cut(cell: &str, room: usize) -> String {
     format!("{}…", kept.trim_end())
 }
 
-/// `key : value` lines, the keys in one column.
+/// Prints `key : value` lines, the keys in one column.
 pub(crate) fn fields(fields: &[(&str, String)]) {
     let width = fields.iter().map(|(key, _)| key.len()).max().unwrap_or(0);
     for (key, value) in fields {
@@ -136,9 +136,12 @@ mod tests {
 
     #[test]
     fn wide_letters_are_cut_early_enough() {
-        assert_eq!(cut("大きさ", 6), "大きさ");
-        assert_eq!(cut("大きさ", 5), "大き…");
-        assert_eq!(cut("\u{1b}[36mname\u{1b}[0m", 4), "\u{1b}[36mname\u{1b}[0m");
-        assert_eq!(cut("\u{1b}[36mnames\u{1b}[0m", 4), "nam…");
+        assert_eq!(shorten("大きさ", 6), "大きさ");
+        assert_eq!(shorten("大きさ", 5), "大き…");
+        assert_eq!(
+            shorten("\u{1b}[36mname\u{1b}[0m", 4),
+            "\u{1b}[36mname\u{1b}[0m"
+        );
+        assert_eq!(shorten("\u{1b}[36mnames\u{1b}[0m", 4), "nam…");
     }
 }

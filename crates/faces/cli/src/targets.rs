@@ -1,4 +1,5 @@
-//! Which nodes a command is for. Main types: [`Targets`] for jobs, [`Names`] for everything else.
+//! The nodes that a command runs on. Main types: [`TargetOptions`] for jobs, [`NodeNames`] for
+//! everything else.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -12,7 +13,7 @@ use crate::defaults::FILE_BYTES;
 use crate::input::read_limited;
 use crate::{Failure, follow, node_group, terminal};
 
-/// In the place of names: every node that is connected.
+/// The word that stands for every connected node.
 const ALL: &str = "all";
 
 /// States of nodes on which a job did not succeed.
@@ -24,12 +25,12 @@ const UNREACHED: [&str; 2] = ["errored", "skipped"];
 /// States of a job that is over.
 const JOB_OVER: [&str; 3] = ["finished", "failed", "stopped"];
 
-/// Exactly one of the two.
+/// Names of nodes: exactly one of the two options.
 #[derive(Clone, Debug, clap::Args)]
 #[group(required = true, multiple = false)]
-pub(crate) struct Names {
-    /// Nodes, separated by commas: certnames, short names, globs such as 'web*', regular expressions such as
-    /// '/^web[0-9]/'; or all; or @FILE with one on each line (- is stdin)
+pub(crate) struct NodeNames {
+    /// Nodes, separated by commas: certnames, short names, globs such as 'web*', regular
+    /// expressions such as '/^web[0-9]/'; or all; or @FILE with one on each line (- is stdin)
     #[arg(
         long,
         short = 'n',
@@ -38,15 +39,15 @@ pub(crate) struct Names {
         value_name = "NODES"
     )]
     nodes: Option<String>,
-    /// Every node that is connected now
+    /// All nodes that are connected now
     #[arg(long)]
     all: bool,
 }
 
-/// Exactly one of them.
+/// Targets of a job: exactly one of the options.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[group(required = true, multiple = false)]
-pub(crate) struct Targets {
+pub(crate) struct TargetOptions {
     /// Nodes, separated by commas: certnames, short names, globs such as 'web*', regular expressions such as
     /// '/^web[0-9]/'; or all; or @FILE with one on each line (- is stdin)
     #[arg(
@@ -57,29 +58,29 @@ pub(crate) struct Targets {
         value_name = "NODES"
     )]
     nodes: Option<String>,
-    /// The nodes that a query finds: PQL or AST, or @FILE with it
+    /// Nodes from a query: PQL or AST, or @FILE that contains it
     #[arg(long, short = 'q', value_name = "QUERY")]
     query: Option<String>,
-    /// The nodes of a node group: its UUID or its name
+    /// Nodes of a node group: its UUID or its name
     #[arg(long, value_name = "GROUP")]
     node_group: Option<String>,
-    /// Every node that is connected, or that was before the server restarted and is expected back
+    /// All connected nodes, and those expected back after a restart of the server
     #[arg(long)]
     all: bool,
-    /// The nodes of a job that did not finish there: failed, errored or skipped
+    /// Nodes on which a job did not succeed: failed, errored or skipped
     #[arg(long, value_name = "JOB")]
     failed_of: Option<String>,
-    /// The nodes of a job that it never ran on: errored (not connected, …) or skipped
+    /// Nodes on which a job did not run: errored (not connected, …) or skipped
     #[arg(long, value_name = "JOB")]
     unreached_of: Option<String>,
-    /// The nodes of an application
+    /// Nodes of an application
     #[arg(long, short = 'a', value_name = "APPLICATION", hide = true)]
     application: Option<String>,
 }
 
 // === impl Names ===
 
-impl Names {
+impl NodeNames {
     pub(crate) async fn resolve(&self, client: &Client) -> Result<Vec<String>, Failure> {
         let typed = self.nodes.as_deref().unwrap_or_default();
         if self.all || typed == ALL {
@@ -91,8 +92,8 @@ impl Names {
 
 // === impl Targets ===
 
-impl Targets {
-    /// As commands have it. A query and a group are the server's to resolve.
+impl TargetOptions {
+    /// The scope in the API's form. A query and a group are resolved by the server.
     pub(crate) async fn scope(&self, client: &Client) -> Result<Scope, Failure> {
         if let Some(query) = &self.query {
             let query = Some(query_value(query)?);
@@ -128,13 +129,13 @@ impl Targets {
         Ok(Scope::nodes(nodes(client, typed).await?))
     }
 
-    /// The job whose failed or unreached nodes are meant.
+    /// The job whose failed or unreached nodes are selected.
     pub(crate) fn earlier_job(&self) -> Option<&str> {
         self.failed_of.as_deref().or(self.unreached_of.as_deref())
     }
 
-    /// For the line that announces a job.
-    pub(crate) fn told(&self, scope: &Scope) -> String {
+    /// The targets, for the line that announces a job.
+    pub(crate) fn in_words(&self, scope: &Scope) -> String {
         match (&scope.nodes, &self.query, &self.node_group) {
             (Some(nodes), ..) if nodes.len() == 1 => "1 node".to_owned(),
             (Some(nodes), ..) => format!("{} nodes", nodes.len()),
@@ -145,7 +146,7 @@ impl Targets {
     }
 }
 
-/// The nodes of a job that is over which are in one of these states.
+/// The nodes of an ended job that are in one of these states.
 async fn nodes_of(client: &Client, job: &str, states: &[&str]) -> Result<Vec<String>, Failure> {
     let told: Job = client
         .get(&["orchestrator", "v1", "jobs", job], &[])
@@ -186,8 +187,8 @@ pub(crate) async fn nodes(client: &Client, typed: &str) -> Result<Vec<String>, F
     Ok(nodes)
 }
 
-/// The server knows which nodes there are. Whole names are taken as typed where it may not tell them, for a list of
-/// names needs no right to see nodes.
+/// Resolves names on the server. Full certnames are used as typed if the user may not see nodes,
+/// since a list of names needs no such permission.
 async fn selected(client: &Client, typed: Vec<String>) -> Result<Vec<String>, Failure> {
     let query = NodeSelectionQuery { nodes: typed };
     let path = ["orchestrator", "v1", "selected_nodes"];
@@ -203,7 +204,7 @@ async fn selected(client: &Client, typed: Vec<String>) -> Result<Vec<String>, Fa
     }
 }
 
-/// The one node that was typed.
+/// The certname of the one node that was typed.
 pub(crate) async fn one_node(client: &Client, typed: &str) -> Result<String, Failure> {
     let mut nodes = selected(client, vec![typed.to_owned()]).await?;
     match (nodes.pop(), nodes.len()) {
@@ -220,13 +221,13 @@ fn is_pattern(text: &str) -> bool {
     text.starts_with('/') || text.contains(['*', '?', '['])
 }
 
-/// Every node that is connected now.
+/// All nodes that are connected now.
 async fn connected(client: &Client) -> Result<Vec<String>, Failure> {
     Ok(connected_names(inventory(client).await?.items))
 }
 
-/// Every node that is connected now, and those that are expected back after a restart of the server: new
-/// jobs wait for them.
+/// All nodes that are connected now, and those that are expected back after a restart of the
+/// server: new jobs wait for them.
 pub(crate) async fn connected_or_returning(client: &Client) -> Result<Vec<String>, Failure> {
     let InventoryList { items, returning } = inventory(client).await?;
     let mut nodes = connected_names(items);
@@ -244,7 +245,7 @@ fn connected_names(items: Vec<InventoryItem>) -> Vec<String> {
     connected.map(|item| item.name).collect()
 }
 
-/// PQL is a text, an AST is an array; both may come from a file.
+/// Parses a query: PQL is text, an AST is an array; both may come from a file.
 pub(crate) fn query_value(text: &str) -> Result<Value, Failure> {
     let (place, text) = match text.strip_prefix('@') {
         Some("-") => ("standard input".to_owned(), read_stdin()?),
@@ -264,7 +265,7 @@ pub(crate) fn query_value(text: &str) -> Result<Value, Failure> {
     })
 }
 
-/// `a,b`, `@FILE`, or `-` for standard input, as Bolt has it.
+/// Parses `a,b`, `@FILE`, or `-` for standard input, as Bolt does.
 pub(crate) fn parse(text: &str) -> Result<Vec<String>, Failure> {
     let names = match text.strip_prefix('@') {
         Some("-") => split(&read_stdin()?),
@@ -302,7 +303,8 @@ fn split(text: &str) -> Vec<String> {
     items
 }
 
-/// The byte after the slash that ends a regular expression, if one begins here and ends before a comma.
+/// The byte after the closing slash of a regular expression, if one starts here and ends before a
+/// comma.
 fn end_of_expression(text: &str) -> Option<usize> {
     let blanks = text.len() - text.trim_start().len();
     let rest = text.trim_start().strip_prefix('/')?;

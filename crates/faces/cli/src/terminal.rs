@@ -1,7 +1,7 @@
-//! What the terminal can show: width, colours, hostile characters.
+//! The terminal's width and colours, and the escaping of control characters.
 //!
-//! The rule: colours only on a terminal (`anstream` strips them elsewhere and honours NO_COLOR), and
-//! what nodes print can never move the cursor or change the screen.
+//! Invariant: colours are used on a terminal only (`anstream` strips them elsewhere and honours
+//! NO_COLOR), and output of nodes can never move the cursor or change the screen.
 
 use std::fmt::Display;
 use std::io::IsTerminal as _;
@@ -10,7 +10,7 @@ use owo_colors::OwoColorize as _;
 
 use crate::defaults::{WIDTH, WIDTH_MIN};
 
-/// Columns of the terminal.
+/// Width of the terminal, in columns.
 pub(crate) fn width() -> usize {
     let columns = std::env::var("COLUMNS")
         .ok()
@@ -22,18 +22,18 @@ pub(crate) fn width() -> usize {
     columns.or_else(window).unwrap_or(WIDTH).max(WIDTH_MIN)
 }
 
-/// Columns that a table may use; no bound where stdout is no terminal and `COLUMNS` does not say.
-pub(crate) fn room() -> Option<usize> {
+/// Columns that a table may use; unlimited if stdout is no terminal and `COLUMNS` is not set.
+pub(crate) fn table_width() -> Option<usize> {
     (is_interactive() || std::env::var_os("COLUMNS").is_some()).then(width)
 }
 
-/// Whether a person looks at stdout.
+/// True if stdout is a terminal.
 pub(crate) fn is_interactive() -> bool {
-    // What a test sees must not depend on who runs it.
+    // Tests must not depend on the terminal in which they run.
     !cfg!(test) && std::io::stdout().is_terminal()
 }
 
-/// Whether he sees what moves on stderr, too.
+/// True if stdout and stderr are a terminal, so that progress is visible.
 pub(crate) fn is_watched() -> bool {
     is_interactive() && std::io::stderr().is_terminal()
 }
@@ -46,7 +46,7 @@ pub(crate) fn bad(text: impl Display) -> String {
     text.red().bold().to_string()
 }
 
-/// What a node wrote to standard error: apart from the rest, but no alarm.
+/// Style for a node's standard error: distinct, but not alarming.
 pub(crate) fn error_output(text: impl Display) -> String {
     text.red().to_string()
 }
@@ -59,7 +59,7 @@ pub(crate) fn name(text: impl Display) -> String {
     text.cyan().to_string()
 }
 
-/// What would have changed.
+/// Style for changes that noop prevented.
 pub(crate) fn noop(text: impl Display) -> String {
     text.magenta().to_string()
 }
@@ -82,8 +82,8 @@ pub(crate) fn state(state: &str) -> String {
     }
 }
 
-/// Text from a node with control characters made visible; tabs stay. A node's output must not be
-/// able to clear the screen or to fake other output.
+/// Escapes control characters in text from a node, except tabs: a node's output must not be able to
+/// clear the screen or to fake other output.
 pub fn harmless(text: &str) -> String {
     text.chars()
         .map(|c| match c {

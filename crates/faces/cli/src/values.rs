@@ -1,4 +1,4 @@
-//! How times, durations and results read. Main functions: [`duration`], [`result_lines`].
+//! Formats times, durations and results. Main functions: [`duration`], [`result_lines`].
 
 use serde_json::{Map, Value};
 
@@ -21,7 +21,7 @@ pub(crate) fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{plural}")
 }
 
-/// A result as lines of `key : value`; plain output as it is; nested values as JSON.
+/// A result as lines of `key : value`; plain output unchanged; nested values as JSON.
 pub(crate) fn result_lines(result: &Value) -> Vec<String> {
     let Value::Object(fields) = result else {
         return text_lines(result);
@@ -57,16 +57,16 @@ pub(crate) fn result_lines(result: &Value) -> Vec<String> {
     lines
 }
 
-/// True for the end of a command or script: its output in three forms, and its exit code.
+/// True for the result of a command or script: its output in three forms, and its exit code.
 pub(crate) fn is_of_program(fields: &Map<String, Value>) -> bool {
     let is_known = |key: &String| PROGRAM_KEYS.contains(&key.as_str()) || key.starts_with('_');
     fields.contains_key("merged_output") && fields.keys().all(is_known)
 }
 
-/// What the result of a command or script has beside keys that begin with `_`.
+/// Keys of the result of a command or script, beside keys that start with `_`.
 pub(crate) const PROGRAM_KEYS: [&str; 4] = ["stdout", "stderr", "merged_output", "exit_code"];
 
-/// The output of a command or script as it was, and its error, which names the exit code.
+/// The unchanged output of a command or script, and its error, which names the exit code.
 fn program_lines(fields: &Map<String, Value>) -> Option<Vec<String>> {
     if !is_of_program(fields) {
         return None;
@@ -77,12 +77,12 @@ fn program_lines(fields: &Map<String, Value>) -> Option<Vec<String>> {
     Some(lines)
 }
 
-/// What the output alone does not say: that it is cut, or not text.
+/// Notes that the output was truncated, or is not text.
 fn info_lines(info: &Value) -> Vec<String> {
     let mut lines = Vec::new();
     if info["truncated"] == true {
         let bytes = &info["bytes"];
-        lines.push(format!("(the output is cut; it had {bytes} bytes)"));
+        lines.push(format!("(the output is truncated; it had {bytes} bytes)"));
     }
     if info["encoding"] == "binary" {
         lines.push("(the output is not UTF-8; --format json has its exact bytes)".to_owned());

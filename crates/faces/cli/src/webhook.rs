@@ -1,4 +1,4 @@
-//! `tutti webhook …`: whom to tell about events. Main type: [`Verb`].
+//! `tutti webhook …`: webhooks that receive events. Main type: [`Verb`].
 
 use api_types::{NewWebhook, Webhook, WebhookEdit, WebhookList, WebhookTest, WebhookWithSecret};
 use clap::ValueEnum as _;
@@ -6,80 +6,80 @@ use secrecy::ExposeSecret as _;
 
 use crate::access::login::first_line;
 use crate::client::Client;
+use crate::output::{OutputOptions, json};
 use crate::settings::Connection;
-use crate::shown::{Shown, json};
 use crate::terminal::{self, harmless};
 use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, table};
 
-/// The route.
+/// Route of the API.
 const WEBHOOKS: [&str; 3] = ["tutti", "v1", "webhooks"];
 
-/// What can be done with webhooks.
+/// Verbs of `tutti webhook`.
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
     /// List the webhooks
     #[command(after_long_help = "Example:\n  tutti webhook list")]
-    List(Shown),
-    /// Show one webhook, and how it fares
+    List(OutputOptions),
+    /// Show one webhook and the state of its deliveries
     #[command(after_long_help = "Example:
   tutti webhook show 6f1c2f6e-52a4-4f1d-9c1e-0d1d7c0f8a11")]
-    Show(Show),
-    /// Tell somebody about events; the key that signs is shown once
+    Show(ShowOptions),
+    /// Create a webhook that receives events; the signing key is shown once
     #[command(after_long_help = "Examples:
   tutti webhook create https://ci.example.com/tutti --event job_finished --event node_failed
   tutti webhook create https://hooks.slack.com/services/T0/B0/x --template slack --event job_finished")]
-    Create(Create),
-    /// Change a webhook, turn it off or on, or give it a new key
+    Create(CreateOptions),
+    /// Change a webhook, disable or enable it, or give it a new key
     #[command(after_long_help = "Examples:
   tutti webhook edit 6f1c2f6e-52a4-4f1d-9c1e-0d1d7c0f8a11 --disable
   tutti webhook edit 6f1c2f6e-52a4-4f1d-9c1e-0d1d7c0f8a11 --renew-secret")]
-    Edit(Edit),
-    /// Delete a webhook: nothing is told any more
+    Edit(EditOptions),
+    /// Delete a webhook: nothing is sent any more
     #[command(after_long_help = "Example:
   tutti webhook delete 6f1c2f6e-52a4-4f1d-9c1e-0d1d7c0f8a11")]
-    Delete(One),
-    /// Send a test message now and say whether it was taken
+    Delete(WebhookIdOptions),
+    /// Send a test message now and report whether it was accepted
     #[command(after_long_help = "Example:
   tutti webhook test 6f1c2f6e-52a4-4f1d-9c1e-0d1d7c0f8a11")]
-    Test(One),
+    Test(WebhookIdOptions),
 }
 
-/// One webhook.
+/// Arguments of `tutti webhook delete` and `test`.
 #[derive(Debug, clap::Args)]
-pub struct One {
-    /// The webhook's id
+pub struct WebhookIdOptions {
+    /// Id of the webhook
     id: String,
 }
 
-/// Which.
+/// Arguments of `tutti webhook show`.
 #[derive(Debug, clap::Args)]
-pub struct Show {
-    /// The webhook's id
+pub struct ShowOptions {
+    /// Id of the webhook
     id: String,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
-/// What comes.
+/// Arguments of `tutti webhook create`.
 #[derive(Debug, clap::Args)]
-pub struct Create {
-    /// Where to
+pub struct CreateOptions {
+    /// URL that receives the events
     url: String,
-    /// A type of events, such as job_finished; may be given several times [default: all]
+    /// Type of events, such as job_finished; may be given several times [default: all]
     #[arg(long = "event", value_name = "TYPE")]
     events: Vec<String>,
-    /// The form of messages: the event as JSON for programs, or that of a chat tool
+    /// Format of messages: the event as JSON for programs, or that of a chat tool
     #[arg(long, value_enum, default_value = "json", value_name = "FORM")]
     template: Template,
-    /// What it is for
+    /// Free text that describes the webhook
     #[arg(long, default_value = "", hide_default_value = true)]
     description: String,
-    /// The first line of this file is the key that signs (whsec_ and base64) [default: a new one]
+    /// File whose first line is the signing key (whsec_ and base64) [default: a new one]
     #[arg(long, value_name = "FILE")]
     secret_file: Option<std::path::PathBuf>,
 }
 
-/// The forms of messages that there are.
+/// The formats of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 #[value(rename_all = "lower")]
 enum Template {
@@ -92,30 +92,30 @@ enum Template {
     Matrix,
 }
 
-/// What changes.
+/// Arguments of `tutti webhook edit`.
 #[derive(Debug, clap::Args)]
-pub struct Edit {
-    /// The webhook's id
+pub struct EditOptions {
+    /// Id of the webhook
     id: String,
-    /// Where to
+    /// New URL
     #[arg(long)]
     url: Option<String>,
-    /// A type of events; may be given several times; all that were named before go
+    /// Type of events; may be given several times; replaces all types set before
     #[arg(long = "event", value_name = "TYPE", conflicts_with = "all_events")]
     events: Vec<String>,
-    /// Tell about events of every type
+    /// Send events of every type
     #[arg(long)]
     all_events: bool,
-    /// The form of messages
+    /// Format of messages
     #[arg(long, value_enum, value_name = "FORM")]
     template: Option<Template>,
-    /// What it is for
+    /// Free text that describes the webhook
     #[arg(long)]
     description: Option<String>,
-    /// Send again
+    /// Start sending again
     #[arg(long, conflicts_with = "disable")]
     enable: bool,
-    /// Send nothing
+    /// Stop sending
     #[arg(long)]
     disable: bool,
     /// Make a new key and show it
@@ -139,7 +139,7 @@ pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failu
     }
 }
 
-async fn list(shown: &Shown, client: &Client) -> Result<u8, Failure> {
+async fn list(shown: &OutputOptions, client: &Client) -> Result<u8, Failure> {
     let list: WebhookList = client.get(&WEBHOOKS, &[]).await?;
     if shown.format == Format::Json {
         json(&list);
@@ -173,7 +173,7 @@ async fn list(shown: &Shown, client: &Client) -> Result<u8, Failure> {
     Ok(EXIT_SUCCESS)
 }
 
-async fn show(options: &Show, client: &Client) -> Result<u8, Failure> {
+async fn show(options: &ShowOptions, client: &Client) -> Result<u8, Failure> {
     let hook: Webhook = client.get(&path(&options.id), &[]).await?;
     if options.shown.format == Format::Json {
         json(&hook);
@@ -210,7 +210,7 @@ async fn show(options: &Show, client: &Client) -> Result<u8, Failure> {
     Ok(EXIT_SUCCESS)
 }
 
-async fn create(options: Create, client: &Client) -> Result<u8, Failure> {
+async fn create(options: CreateOptions, client: &Client) -> Result<u8, Failure> {
     let secret = options.secret_file.as_deref().map(first_line).transpose()?;
     let new = NewWebhook {
         url: options.url,
@@ -225,7 +225,7 @@ async fn create(options: Create, client: &Client) -> Result<u8, Failure> {
     Ok(EXIT_SUCCESS)
 }
 
-async fn edit(options: Edit, client: &Client) -> Result<u8, Failure> {
+async fn edit(options: EditOptions, client: &Client) -> Result<u8, Failure> {
     let events = options.all_events || !options.events.is_empty();
     let change = WebhookEdit {
         url: options.url,
@@ -241,20 +241,20 @@ async fn edit(options: Edit, client: &Client) -> Result<u8, Failure> {
     Ok(EXIT_SUCCESS)
 }
 
-async fn test(one: &One, client: &Client) -> Result<u8, Failure> {
+async fn test(one: &WebhookIdOptions, client: &Client) -> Result<u8, Failure> {
     let [service, version, hooks, id] = path(&one.id);
     let path = [service, version, hooks, id, "test"];
     let outcome: WebhookTest = client.post_empty(&path).await?;
     say!("sent: {}", harmless(&outcome.body));
     if outcome.delivered {
-        say!("{} the receiver took the message", terminal::good("✓"));
+        say!("{} the receiver accepted the message", terminal::good("✓"));
         return Ok(EXIT_SUCCESS);
     }
     let why = outcome
         .error
-        .unwrap_or_else(|| "no reason is known".to_owned());
+        .unwrap_or_else(|| "the reason is unknown".to_owned());
     say!(
-        "{} the message was not taken: {}",
+        "{} the message was not accepted: {}",
         terminal::bad("✗"),
         harmless(&why)
     );
@@ -264,7 +264,7 @@ async fn test(one: &One, client: &Client) -> Result<u8, Failure> {
 // === impl Template ===
 
 impl Template {
-    /// Its name in the API.
+    /// The name of the format in the API.
     fn name(self) -> String {
         let value = self.to_possible_value();
         value.map_or_else(String::new, |value| value.get_name().to_owned())

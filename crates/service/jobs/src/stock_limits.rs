@@ -102,7 +102,8 @@ mod tests {
         let of = |bytes| json!({"input": {"text": "x".repeat(bytes)}, "metadata": {}});
         assert_eq!(refused("task", &of(largest)), None);
         assert!(refused("task", &of(largest + 1)).is_some());
-        let many = json!({"input": {"a": "x".repeat(100_000), "b": vec!["y"; 20_000]}, "metadata": {}});
+        let many =
+            json!({"input": {"a": "x".repeat(100_000), "b": vec!["y"; 20_000]}, "metadata": {}});
         assert_eq!(refused("task", &many), None);
     }
 }

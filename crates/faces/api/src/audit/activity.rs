@@ -1,4 +1,4 @@
-//! `GET /activity-api/v1|v2/events`, the same as tables, and `GET /audit/v1/entries`.
+//! `GET /activity-api/v1|v2/events`, their export as tables, and `GET /audit/v1/entries`.
 
 use api_types::activity::{
     ActivityCommitV1, ActivityCommitV2, ActivityEvent, ActivityMessage, ActivityName,
@@ -14,17 +14,17 @@ use store::{AuditFilter, AuditRow, Page};
 
 use crate::Shared;
 use crate::failure::Failure;
-use crate::given::Given;
+use crate::request_parameters::QueryParameters;
 
 const HEADING: &str = "Submit Time,Subject Type,Subject Id,Subject Name,Object Type,Object Id,\
                        Object Name,Type,What,Description,Message";
 
-/// A media type and text.
+/// A table with its media type.
 type Table = ([(HeaderName, &'static str); 1], String);
 
 pub(crate) async fn v1(
     State(api): State<Shared>,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<ActivityV1>, Failure> {
     let query = ActivityQuery::read_v1(given)?;
     let (rows, total_rows) = list(&api, &query).await?;
@@ -38,7 +38,7 @@ pub(crate) async fn v1(
 
 pub(crate) async fn v2(
     State(api): State<Shared>,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<ActivityV2>, Failure> {
     let query = ActivityQuery::read_v2(given)?;
     let (rows, total) = list(&api, &query).await?;
@@ -54,7 +54,7 @@ pub(crate) async fn v2(
 
 pub(crate) async fn csv_v1(
     State(api): State<Shared>,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Table, Failure> {
     let query = ActivityQuery::read_v1(given)?;
     let (rows, _) = list(&api, &query).await?;
@@ -63,7 +63,7 @@ pub(crate) async fn csv_v1(
 
 pub(crate) async fn csv_v2(
     State(api): State<Shared>,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Table, Failure> {
     let query = ActivityQuery::read_v2(given)?;
     let (rows, _) = list(&api, &query).await?;
@@ -75,16 +75,16 @@ pub(crate) async fn csv_v2(
     Ok(table(format!("{HEADING},Ip Address"), cells))
 }
 
-/// The head is read after the entries: whoever gets it here finds it at the next look.
+/// The head is read after the entries, so that a client that notes it finds it at its next check.
 pub(crate) async fn entries(
     State(api): State<Shared>,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<AuditEntries>, Failure> {
     let query = AuditQuery::read(given)?;
     let rows = api.store.audit_entries(query.start, query.limit).await?;
     let head = api.store.audit_head().await?;
     let kept = api.audit.kept_heads().await;
-    // Then there is nothing to compare with, which is what a check says.
+    // Without it, the check reports that there is nothing to compare with.
     let kept = kept.unwrap_or_else(|error| {
         tracing::error!(%error, "cannot read the head of the audit chain beside the database");
         Some(audit::KeptHeads::default())
@@ -168,7 +168,7 @@ fn commit_v2(row: AuditRow) -> ActivityCommitV2 {
     }
 }
 
-/// What an operation does, as the list of routes has it.
+/// The description of an operation, from the list of routes.
 fn description(action: &str) -> &str {
     let route = routes::ALL
         .iter()
@@ -207,7 +207,7 @@ fn what(details: &serde_json::Value) -> Option<(&'static str, &str)> {
     task.or_else(|| named("plan_name").map(|name| ("plan", name)))
 }
 
-/// How it ended, if not well.
+/// The outcome of an operation that did not succeed.
 fn end(row: &AuditRow) -> String {
     let entry = &row.entry;
     match (entry.decision.as_str(), entry.status) {
@@ -249,8 +249,8 @@ fn table(heading: String, rows: impl Iterator<Item = Vec<String>>) -> Table {
     ([(header::CONTENT_TYPE, "text/csv; charset=utf-8")], text)
 }
 
-/// In quotation marks where CSV needs them. A cell that a spreadsheet would take for a formula
-/// gets an apostrophe: logins are whatever somebody typed.
+/// Quotes a CSV cell if needed. A cell that a spreadsheet would take for a formula gets an
+/// apostrophe, since logins are arbitrary input.
 fn quoted(cell: &str) -> String {
     let formula = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let cell = if formula {

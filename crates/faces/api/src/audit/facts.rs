@@ -1,8 +1,8 @@
-//! What of a body and a query is kept: [`of_body`], [`of_query`].
+//! The details of a body and a query that the audit stores: [`of_body`], [`of_query`].
 //!
-//! The rule: a value is kept only under a key of [`KEPT`]; of parameters only the names are, since
-//! which of them are sensitive is not known here; of an address only where it leads, since the
-//! rest may be a password; and of a query, which may have a token, only what [`KEPT_QUERY`] lists.
+//! Invariant: a value is stored only under a key of [`KEPT`]; of parameters only the names, since
+//! it is unknown here which of them are sensitive; of a URL only the host, since the rest may be a
+//! password; and of a query, which may contain a token, only the arguments in [`KEPT_QUERY`].
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-/// Keys whose values say what is asked for and are nobody's secret.
+/// Keys whose values describe the request and are never secret.
 const KEPT: &[&str] = &[
     "action",
     "all_tasks",
@@ -92,7 +92,8 @@ const KEPT: &[&str] = &[
     "version",
 ];
 
-/// Arguments of a query that are kept; lists with commas. Never `token` or `revoke_tokens`.
+/// Arguments of a query that are stored; lists are separated by commas. Never `token` or
+/// `revoke_tokens`.
 const KEPT_QUERY: &[&str] = &[
     "nodes",
     "revoke_tokens_by_ids",
@@ -100,24 +101,24 @@ const KEPT_QUERY: &[&str] = &[
     "revoke_tokens_by_usernames",
 ];
 
-/// Keys of which the names below are kept, and no values.
+/// Keys whose value is stored as the names in it only.
 const NAMES_ONLY: &[&str] = &["params", "parameters", "vars", "variables", "classes"];
 
-/// Items of a list, and names of parameters, that are kept.
+/// Maximum number of stored items of a list, and of names of parameters.
 const ITEMS: usize = 20;
 
-/// How deep values are looked into; scopes and permissions are three deep.
+/// Maximum depth of values; scopes and permissions are three deep.
 const DEPTH: usize = 4;
 
-/// The largest value that is looked into: a scope of 10,000 nodes.
+/// Size limit of a value that is read: a scope of 10,000 nodes.
 const VALUE_BYTES: usize = 512 * 1_024;
 
-/// Characters of a text that are kept.
+/// Characters of a text that are stored.
 const TEXT_CHARS: usize = 256;
 
 type Body<'a> = BTreeMap<String, &'a RawValue>;
 
-/// Adds what the body says. A body that is not a JSON object says nothing: no handler acts on it.
+/// Adds details of the body. A body that is not a JSON object adds none: no handler acts on it.
 pub(crate) fn of_body(act: &mut Act, bytes: &[u8]) {
     let Ok(body) = serde_json::from_slice::<Body<'_>>(bytes) else {
         return;
@@ -151,7 +152,7 @@ pub(crate) fn of_body(act: &mut Act, bytes: &[u8]) {
     }
 }
 
-/// Adds what the query says. One that is no query says nothing: no handler acts on it.
+/// Adds details of the query. An invalid query adds none: no handler acts on it.
 pub(crate) fn of_query(act: &mut Act, uri: &Uri) {
     let Ok(Query(pairs)) = Query::<Vec<(String, String)>>::try_from_uri(uri) else {
         return;
@@ -164,7 +165,7 @@ pub(crate) fn of_query(act: &mut Act, uri: &Uri) {
     }
 }
 
-/// The login that somebody tries.
+/// The login of an attempt to log in.
 pub(crate) fn login(bytes: &[u8]) -> Option<String> {
     let body: Body<'_> = serde_json::from_slice(bytes).ok()?;
     serde_json::from_str(body.get("login")?.get()).ok()
@@ -191,7 +192,7 @@ fn of_value(key: &str, raw: &RawValue) -> Option<Value> {
     })
 }
 
-/// Where an address leads: `hooks.example:8080`, without names, passwords and what comes behind.
+/// The host and port of a URL: `hooks.example:8080`, without user name, password and path.
 fn origin(url: &str) -> Option<&str> {
     let (_, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '\\', '?', '#']).next()?;
@@ -202,7 +203,7 @@ fn origin(url: &str) -> Option<&str> {
     )
 }
 
-/// Where a connection leads, which its parameters say.
+/// The host of a connection, from its parameters.
 fn hostname(parameters: &RawValue) -> Option<String> {
     #[derive(Deserialize)]
     struct Parameters {
@@ -309,7 +310,7 @@ mod tests {
         assert_eq!(act.details["duplicates"], "replace");
         assert_eq!(act.details["hostname"], "a.example");
         assert!(!format!("{act:?}").contains("CANARY"));
-        // In a task, a parameter of that name is nobody's business.
+        // In a task, a parameter of that name is not stored.
         let act = kept(&json!({"task": "x", "parameters": {"hostname": "CANARY"}}));
         assert!(!format!("{act:?}").contains("CANARY"));
         let act = kept(&json!({

@@ -1,16 +1,17 @@
-//! The audit of every request, around the door and behind it.
+//! The audit of every request, before and after authorization.
 //!
-//! [`watch`] stands outside of the door and writes refusals; [`keep`] stands behind it and writes
-//! what is done. The rules: a command acts only when its entry is durable, and where that cannot
-//! be written it is refused; it gets a second entry with its result; and nothing of a request is
-//! kept but what [`facts`] and [`path`] list. Which routes are commands, [`api_types::Trail`] says.
+//! [`watch`] is outside the guard and records refusals; [`keep`] is inside and records commands.
+//! Invariants: a command runs only after its entry is durable, and is refused if that entry cannot
+//! be written; it gets a second entry with its result; and nothing of a request is stored but the
+//! details that [`facts`] and [`path`] list. [`api_types::Trail`] determines which routes are
+//! commands.
 
 pub(crate) mod activity;
 mod facts;
 mod outcome;
 mod path;
 
-pub(crate) use outcome::Refused;
+pub(crate) use outcome::RefusedKind;
 
 use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
@@ -30,42 +31,42 @@ use crate::Shared;
 use crate::body;
 use crate::defaults::SECRETS_NAMED;
 use crate::failure::Failure;
-use crate::guard::{Caller, Door};
+use crate::guard::{Caller, GuardState};
 
-/// In the response of a login whose body does not say for whom it was.
+/// Login of the user, in the response to a login whose body does not contain it.
 #[derive(Clone, Debug)]
 pub(crate) struct LoggedIn(pub(crate) String);
 
-/// What the two sides of the door tell each other of one request.
+/// The state of one request, shared by both sides of the guard.
 #[derive(Debug, Default)]
-struct Witness {
+struct AuditMarks {
     caller: OnceLock<Caller>,
-    /// It has its entries.
+    /// True if the request has its entries.
     told: AtomicBool,
 }
 
-/// Where a request comes from.
+/// The origin of a request.
 pub(crate) struct Origin {
     address: Option<IpAddr>,
     certname: Option<String>,
     uri: Uri,
 }
 
-/// The door tells who came, before it says whether he may.
+/// Records the authenticated caller, before the caller's permissions are checked.
 pub(crate) fn met(request: &Request, caller: &Caller) {
-    if let Some(witness) = request.extensions().get::<Arc<Witness>>() {
-        // There is one door.
+    if let Some(witness) = request.extensions().get::<Arc<AuditMarks>>() {
+        // It is set once, since there is one guard.
         let _ = witness.caller.set(caller.clone());
     }
 }
 
 /// Writes an entry for a request that is refused.
 pub(crate) async fn watch(
-    State((api, route)): State<Door>,
+    State((api, route)): State<GuardState>,
     mut request: Request,
     next: Next,
 ) -> Response {
-    let witness = Arc::new(Witness::default());
+    let witness = Arc::new(AuditMarks::default());
     request.extensions_mut().insert(Arc::clone(&witness));
     let origin = Origin::of(&request);
     let response = next.run(request).await;
@@ -78,9 +79,9 @@ pub(crate) async fn watch(
     response
 }
 
-/// Writes the entries of a request that the door let through.
+/// Writes the entries of an authorized request.
 pub(crate) async fn keep(
-    State((api, route)): State<Door>,
+    State((api, route)): State<GuardState>,
     request: Request,
     next: Next,
 ) -> Result<Response, Failure> {
@@ -108,16 +109,16 @@ async fn command(
         }
         false => request,
     };
-    let witness = request.extensions().get::<Arc<Witness>>().cloned();
+    let witness = request.extensions().get::<Arc<AuditMarks>>().cloned();
     let intent = api.audit.intent(act).await.map_err(unwritable)?;
-    tell(witness.as_ref());
+    mark_recorded(witness.as_ref());
     let (response, outcome) = outcome::of(next.run(request).await).await;
     intent.finish(outcome).await;
     Ok(response)
 }
 
-/// Whoever logs in is known only afterwards, so this entry comes after the deed and before the
-/// answer: without it nobody learns the token.
+/// Writes the entry of a login. The user is known only afterwards, so this entry is written after
+/// the login and before the response: without it, the client does not get the token.
 async fn login(
     api: Shared,
     route: &'static Route,
@@ -125,18 +126,18 @@ async fn login(
     next: Next,
 ) -> Result<Response, Failure> {
     let origin = Origin::of(&request);
-    let witness = request.extensions().get::<Arc<Witness>>().cloned();
+    let witness = request.extensions().get::<Arc<AuditMarks>>().cloned();
     let (request, bytes) = body::buffered(request, &api).await?;
     let mut act = act(route, &origin, None);
     facts::of_body(&mut act, &bytes);
     act.actor.name = facts::login(&bytes).unwrap_or_default();
     let response = next.run(request).await;
-    // Only here is it known for whom.
+    // Only now is the user known.
     if let Some(LoggedIn(login)) = response.extensions().get() {
         act.actor.name.clone_from(login);
     }
     if let Some(outcome) = outcome::refusal(&response) {
-        tell(witness.as_ref());
+        mark_recorded(witness.as_ref());
         api.audit.refused(&act, &outcome).await;
         return Ok(response);
     }
@@ -151,8 +152,8 @@ async fn login(
     Ok(response)
 }
 
-/// Writes the entry of a webhook that is about to begin something in these environments. Its handler alone
-/// knows whether it may, so it is not written at the door.
+/// Writes the entry of a webhook that is about to start deployments in these environments. Only its
+/// handler can check its permission, so the guard does not write it.
 pub(crate) async fn by_hook(
     api: &Shared,
     route: &'static Route,
@@ -169,8 +170,9 @@ pub(crate) async fn by_hook(
     api.audit.intent(act).await.map_err(unwritable)
 }
 
-/// Writes the entry of a read that is about to return stored secrets; if that fails, the read is refused. Other
-/// reads have no entry, so the handler, which knows what it answers, writes it.
+/// Writes the entry of a read that is about to return stored secrets; if that fails, the read is
+/// refused. Other reads have no entry, so this one is written by the handler, which knows its
+/// response.
 pub(crate) async fn secrets_read(
     api: &Shared,
     route: &'static Route,
@@ -193,7 +195,7 @@ pub(crate) async fn secrets_read(
     recorded.map(drop).map_err(unwritable)
 }
 
-/// What came of a webhook.
+/// The outcome of a webhook.
 pub(crate) fn of_hook<T>(done: &Result<T, Failure>) -> Outcome {
     match done {
         Ok(_) => Outcome {
@@ -208,8 +210,8 @@ pub(crate) fn of_hook<T>(done: &Result<T, Failure>) -> Outcome {
     }
 }
 
-/// The request has its entries.
-fn tell(witness: Option<&Arc<Witness>>) {
+/// Marks the request as recorded.
+fn mark_recorded(witness: Option<&Arc<AuditMarks>>) {
     if let Some(witness) = witness {
         witness.told.store(true, Ordering::Relaxed);
     }
@@ -258,7 +260,7 @@ impl Origin {
         }
     }
 
-    /// The address of the client.
+    /// The IP address of the client.
     pub(crate) fn address(&self) -> Option<IpAddr> {
         self.address
     }

@@ -1,7 +1,7 @@
-//! What came of a request: [`of`], [`refusal`].
+//! The outcome of a request: [`of`], [`refusal`].
 //!
-//! The rule: of a reply that may hold a token, nothing is read but the number of a job and the id
-//! of what was made.
+//! Invariant: of a response that may contain a token, only the number of a job and the id of a
+//! created object are read.
 
 use audit::{Object, Outcome};
 use axum::body::{Body, HttpBody as _};
@@ -11,29 +11,29 @@ use http_body_util::BodyExt as _;
 use serde::Deserialize;
 use serde_json::Value;
 
-/// The largest reply that is looked into. Those with a job number have some hundred bytes.
+/// Size limit of a response that is read. Those with a job number have some hundred bytes.
 const REPLY_BYTES: u64 = 64 * 1_024;
 
-/// Left in a response by [`crate::failure::Failure`]: the kind of the error, and the permission
-/// that was missing.
+/// Extension of a response set by [`crate::failure::Failure`]: the kind of the error, and the
+/// missing permission.
 #[derive(Clone, Debug)]
-pub(crate) struct Refused {
+pub(crate) struct RefusedKind {
     pub(crate) kind: String,
     pub(crate) permission: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Reply {
-    job: Option<Named>,
+struct CommandReply {
+    job: Option<CreatedName>,
     id: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Named {
+struct CreatedName {
     name: String,
 }
 
-/// The outcome of a command; the response comes back whole.
+/// The outcome of a command; also returns the complete response.
 pub(crate) async fn of(response: Response) -> (Response, Outcome) {
     if !response.status().is_success() {
         let outcome = failure(&response);
@@ -45,7 +45,7 @@ pub(crate) async fn of(response: Response) -> (Response, Outcome) {
     }
     let status = response.status();
     let (parts, body) = response.into_parts();
-    // A body that is in memory already.
+    // The body is in memory already.
     let Ok(whole) = body.collect().await else {
         return (Response::from_parts(parts, Body::empty()), outcome);
     };
@@ -54,7 +54,7 @@ pub(crate) async fn of(response: Response) -> (Response, Outcome) {
     (Response::from_parts(parts, Body::from(bytes)), outcome)
 }
 
-/// The outcome of a request that was not let through; `None`: it was, or it failed otherwise.
+/// The outcome of a refused request; `None` if it was authorized or failed for another reason.
 pub(crate) fn refusal(response: &Response) -> Option<Outcome> {
     let refused = [
         StatusCode::UNAUTHORIZED,
@@ -66,19 +66,19 @@ pub(crate) fn refusal(response: &Response) -> Option<Outcome> {
         .then(|| failure(response))
 }
 
-/// The outcome of a request that succeeded, less what its body says.
+/// The outcome of a request that succeeded, without the details of its body.
 pub(crate) fn success(response: &Response) -> Outcome {
     let location = response.headers().get(header::LOCATION);
     let location = location.and_then(|location| location.to_str().ok());
     Outcome {
         status: Some(response.status().as_u16()),
-        object: location.and_then(made_at),
+        object: location.and_then(object_of_location),
         ..Outcome::default()
     }
 }
 
 fn failure(response: &Response) -> Outcome {
-    let refused = response.extensions().get::<Refused>();
+    let refused = response.extensions().get::<RefusedKind>();
     let denied = [StatusCode::FORBIDDEN, StatusCode::UNAUTHORIZED].contains(&response.status());
     Outcome {
         status: Some(response.status().as_u16()),
@@ -100,7 +100,7 @@ fn is_short_json(response: &Response) -> bool {
 }
 
 fn object(status: StatusCode, bytes: &[u8]) -> Option<Object> {
-    let reply: Reply = serde_json::from_slice(bytes).ok()?;
+    let reply: CommandReply = serde_json::from_slice(bytes).ok()?;
     if let Some(job) = reply.job {
         return Some(Object::named("job", &job.name));
     }
@@ -114,8 +114,8 @@ fn object(status: StatusCode, bytes: &[u8]) -> Option<Object> {
     }
 }
 
-/// `…/roles/7` is a role with the id 7.
-fn made_at(location: &str) -> Option<Object> {
+/// The created object of a `Location`: `…/roles/7` is a role with the id 7.
+fn object_of_location(location: &str) -> Option<Object> {
     let mut parts = location.trim_end_matches('/').rsplit('/');
     let (id, kinds) = (parts.next()?, parts.next()?);
     let kind = kinds.strip_suffix('s').unwrap_or(kinds);
@@ -136,7 +136,7 @@ mod tests {
             None
         );
         assert_eq!(
-            made_at("/rbac-api/v1/roles/7"),
+            object_of_location("/rbac-api/v1/roles/7"),
             Some(Object::named("role", "7"))
         );
     }

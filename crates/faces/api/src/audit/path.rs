@@ -1,16 +1,16 @@
-//! What the path of a request tells: [`variables`], [`object`], [`service`].
+//! Details from the path of a request: [`variables`], [`object`], [`service`].
 //!
-//! The rule: a part that is a secret itself is never kept.
+//! Invariant: a path segment that is a secret is never stored.
 
 use audit::Object;
 use serde_json::{Value, json};
 
 use super::facts::clipped;
 
-/// Parts of a path that are secrets themselves.
+/// Variables of paths that are secrets.
 const SECRET_VARIABLES: &[&str] = &["token"];
 
-/// The variable parts of a path by their names, as they were sent.
+/// The variables of a path by their names, unparsed.
 pub(crate) fn variables(template: &str, path: &str) -> Vec<(String, Value)> {
     let parts = template.split('/').zip(path.split('/'));
     let named = parts.filter_map(|(name, part)| {
@@ -25,7 +25,7 @@ pub(crate) fn variables(template: &str, path: &str) -> Vec<(String, Value)> {
     named.collect()
 }
 
-/// What a path is about: its last variable part.
+/// The object of a request: the last variable of its path.
 pub(crate) fn object(variables: &[(String, Value)]) -> Object {
     let last = variables.last();
     last.map_or_else(Object::default, |(name, value)| {
@@ -33,7 +33,7 @@ pub(crate) fn object(variables: &[(String, Value)]) -> Object {
     })
 }
 
-/// The service that a route belongs to, by Puppet Enterprise's names.
+/// The service of a route, named as in Puppet Enterprise.
 pub(crate) fn service(path: &str) -> &str {
     let first = path.trim_start_matches('/').split('/').next();
     match first.unwrap_or_default() {
@@ -42,7 +42,7 @@ pub(crate) fn service(path: &str) -> &str {
         "activity-api" => "activity",
         "pdb" => "puppetdb",
         "inventory" => "orchestrator",
-        // As the entries of port 8140 name it.
+        // As in the entries of port 8140.
         "puppet-ca" => "ca",
         other => other,
     }

@@ -1,8 +1,9 @@
 //! The certificate authority: `/puppet-ca/v1/certificate_status`, for users with a token.
 //!
-//! The rules: what a request asks for beyond its name (alternative names, rights, a privileged name) only
-//! administrators let through; and a revocation is answered when the brokers have ended the sessions of the
-//! certificate, or with the names of those that have not.
+//! Invariants: requests with more than a plain certname (alternative names, authorization
+//! extensions, a privileged name) can be signed by administrators only; and a revocation is
+//! answered when the brokers have ended the sessions of the certificate, or with the names of the
+//! brokers that have not.
 
 mod revocation;
 mod signing;
@@ -23,26 +24,27 @@ use serde_json::json;
 
 use crate::Shared;
 use crate::audit::Origin;
-use crate::body::Strict;
+use crate::body::StrictBody;
 use crate::failure::Failure;
-use crate::given::{Given, Variables};
 use crate::guard::Caller;
+use crate::request_parameters::{PathVariables, QueryParameters};
 
-/// The authority of this server, and the TLS settings by which it refuses what was revoked.
+/// The CA of this server, and the TLS settings that reject revoked certificates.
 #[derive(Clone, Debug)]
 pub struct Certificates {
-    /// Shared with port 8140, so that both wait for the same turns.
+    /// The CA service, shared with port 8140, so that both take turns.
     pub service: CaService,
-    /// Those of the listeners and of the broker in this process.
+    /// TLS settings of the listeners and of the broker in this process.
     pub tls: Arc<ServerTls>,
-    /// How long the answer to a revocation waits for brokers; [`defaults::REVOCATION_WAIT`](crate::defaults).
+    /// Time that the response to a revocation waits for brokers;
+    /// [`defaults::REVOCATION_WAIT`](crate::defaults).
     pub revocation_wait: Duration,
 }
 
 pub(crate) async fn list(
     State(api): State<Shared>,
     origin: Origin,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<CertificateStatuses>, Failure> {
     let query = CertificatesQuery::from_parameters(given)?;
     let entries = service(&api, &origin)?.work(|ca| ca.list()).await;
@@ -58,7 +60,7 @@ pub(crate) async fn list(
 pub(crate) async fn show(
     State(api): State<Shared>,
     origin: Origin,
-    variables: Variables<String>,
+    variables: PathVariables<String>,
 ) -> Result<Json<CertificateStatus>, Failure> {
     let certname = certname(variables)?;
     let name = certname.clone();
@@ -74,8 +76,8 @@ pub(crate) async fn change(
     State(api): State<Shared>,
     caller: Caller,
     origin: Origin,
-    variables: Variables<String>,
-    Strict(change): Strict<CertificateChange>,
+    variables: PathVariables<String>,
+    StrictBody(change): StrictBody<CertificateChange>,
 ) -> Result<Json<CertificateChanged>, Failure> {
     let certname = certname(variables)?;
     let service = service(&api, &origin)?;
@@ -104,7 +106,7 @@ pub(crate) async fn change(
 pub(crate) async fn clean(
     State(api): State<Shared>,
     origin: Origin,
-    variables: Variables<String>,
+    variables: PathVariables<String>,
 ) -> Result<Json<CertificateChanged>, Failure> {
     let certname = certname(variables)?;
     let service = service(&api, &origin)?;
@@ -117,8 +119,8 @@ pub(crate) async fn clean(
     }))
 }
 
-/// The caller whom a certificate makes an administrator of the CA, on the routes of the CA: the same
-/// certificates as on port 8140.
+/// The caller that a client certificate makes an administrator of the CA, on the CA's routes: the
+/// same certificates as on port 8140.
 pub(crate) fn administrator(
     api: &Shared,
     route: &Route,
@@ -134,7 +136,7 @@ pub(crate) fn administrator(
     may.then(|| Caller(api.access.ca_administrator(certname)))
 }
 
-/// Whether a route is about certificates.
+/// True for a route of the CA.
 pub(crate) fn is_of_the_ca(route: &Route) -> bool {
     matches!(
         route.policy,
@@ -158,7 +160,7 @@ fn certificates(api: &Shared) -> Result<&Certificates, ApiError> {
     })
 }
 
-fn certname(Variables(text): Variables<String>) -> Result<Certname, ApiError> {
+fn certname(PathVariables(text): PathVariables<String>) -> Result<Certname, ApiError> {
     text.parse()
         .map_err(|error| ApiError::invalid("certname", error))
 }

@@ -1,7 +1,7 @@
-//! Revoking certificates and seeing it through. Main functions: [`revoke`], [`clean`].
+//! Revokes certificates and waits until brokers apply it. Main functions: [`revoke`], [`clean`].
 //!
-//! The rule: an answer without reservations means that no connected broker holds a session of the name, and
-//! that this server refuses the certificate from now on.
+//! Invariant: a response without remaining brokers means that no connected broker holds a session
+//! of the certname, and that this server rejects the certificate from now on.
 
 use std::collections::HashSet;
 use std::error::Error;
@@ -20,15 +20,15 @@ use crate::Shared;
 use crate::defaults::REVOCATION_LOOK;
 use crate::failure::Failure;
 
-/// What the authority did.
-struct Revoked {
-    /// Certificates that were not revoked before.
+/// The result of the CA.
+struct RevocationResult {
+    /// Number of certificates that were not revoked before.
     count: usize,
-    /// The certificate that the name had.
+    /// The current certificate of the certname.
     leaf: Option<CertificateDer<'static>>,
 }
 
-/// Revokes the certificates of a name, and waits until they are of no use.
+/// Revokes the certificates of a certname, and waits until they are rejected.
 pub(super) async fn revoke(
     api: &Shared,
     service: &CaService,
@@ -38,13 +38,13 @@ pub(super) async fn revoke(
     let revoked = service.work(move |ca| {
         let leaf = leaf(ca.certificate(name.as_str())?);
         let count = ca.revoke(name.as_str())?;
-        Ok(Revoked { count, leaf })
+        Ok(RevocationResult { count, leaf })
     });
     let revoked = revoked.await.map_err(|error| super::refusal(&error))?;
-    see_through(api, certname, revoked).await
+    wait_for_brokers(api, certname, revoked).await
 }
 
-/// Revokes and forgets, and waits until the certificates are of no use.
+/// Revokes and deletes the certificates of a certname, and waits until they are rejected.
 pub(super) async fn clean(
     api: &Shared,
     service: &CaService,
@@ -58,22 +58,22 @@ pub(super) async fn clean(
             revoked => revoked?,
         };
         let was_there = ca.clean(name.as_str())? || count > 0;
-        Ok(was_there.then_some(Revoked { count, leaf }))
+        Ok(was_there.then_some(RevocationResult { count, leaf }))
     });
     let cleaned = cleaned.await.map_err(|error| super::refusal(&error))?;
     let revoked = cleaned.ok_or_else(|| super::unknown(certname))?;
-    see_through(api, certname, revoked).await
+    wait_for_brokers(api, certname, revoked).await
 }
 
 fn leaf(pem: Option<String>) -> Option<CertificateDer<'static>> {
     CertificateDer::from_pem_slice(pem?.as_bytes()).ok()
 }
 
-/// Makes the new list count at once in this process, and waits a bounded time for the brokers.
-async fn see_through(
+/// Applies the new CRL in this process at once, and waits a limited time for the brokers.
+async fn wait_for_brokers(
     api: &Shared,
     certname: &Certname,
-    revoked: Revoked,
+    revoked: RevocationResult,
 ) -> Result<RevocationInForce, Failure> {
     let super::Certificates {
         tls,
@@ -83,7 +83,7 @@ async fn see_through(
     let problem = problem(tls, revoked.leaf).await;
     let deadline = Instant::now() + *revocation_wait;
     let mut holding = api.fabric.brokers_holding(certname);
-    // A list that this server does not use ends no session, however long one waits.
+    // A CRL that this server does not use ends no session, so waiting is useless.
     while !holding.is_empty() && problem.is_none() && Instant::now() < deadline {
         sleep_until(Instant::now() + REVOCATION_LOOK).await;
         holding = api.fabric.brokers_holding(certname);
@@ -91,12 +91,12 @@ async fn see_through(
     Ok(RevocationInForce {
         newly_revoked: revoked.count,
         still_connected: holding.iter().map(ToString::to_string).collect(),
-        not_asked: not_asked(api),
+        not_asked: disconnected_brokers(api),
         problem,
     })
 }
 
-/// The reason for which this server still accepts the certificate, if it does.
+/// The reason why this server still accepts the certificate, if it does.
 async fn problem(tls: &Arc<ServerTls>, leaf: Option<CertificateDer<'static>>) -> Option<String> {
     let reloading = Arc::clone(tls);
     let reloaded = tokio::task::spawn_blocking(move || reloading.reload()).await;
@@ -118,9 +118,8 @@ async fn problem(tls: &Arc<ServerTls>, leaf: Option<CertificateDer<'static>>) ->
     ))
 }
 
-/// Brokers that the configuration names and that are not connected: they keep their sessions and cannot be
-/// asked.
-fn not_asked(api: &Shared) -> Vec<String> {
+/// Configured brokers that are not connected: they keep their sessions and cannot be asked.
+fn disconnected_brokers(api: &Shared) -> Vec<String> {
     let connected: HashSet<String> = api
         .fabric
         .brokers()

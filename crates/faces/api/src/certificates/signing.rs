@@ -1,7 +1,7 @@
-//! Signing requests. Main function: [`sign`].
+//! Signs certificate requests. Main function: [`sign`].
 //!
-//! The rule: the options that let more than a plain name through count only where the request needs them, and
-//! then only for administrators.
+//! Invariant: the options that allow more than a plain certname have an effect only if the request
+//! needs them, and only for administrators.
 
 use std::time::Duration;
 
@@ -16,10 +16,11 @@ use crate::defaults::MAX_CERT_TTL_SECONDS;
 use crate::failure::Failure;
 use crate::guard::Caller;
 
-/// Only administrators have it: whoever gets a name or a certificate with rights gets those rights.
+/// Permission of administrators only: a privileged name or an authorization extension gives its
+/// rights to the owner of the certificate.
 const SIGN_RIGHTS: &str = "sign_rights";
 
-/// Signs the waiting request of a name, or the one that comes along; answers the certificate.
+/// Signs the pending request of a certname, or the one in the body; returns the certificate.
 pub(super) async fn sign(
     api: &Shared,
     service: &CaService,
@@ -40,7 +41,7 @@ pub(super) async fn sign(
     let request = change.certificate_request;
     let signed = sign_with(service, certname, request.clone(), plain).await;
     let signed = match signed {
-        Err(CaWorkError::Ca(refused)) if lets_through(&refused, &allowed) => {
+        Err(CaWorkError::Ca(refused)) if would_allow(&refused, &allowed) => {
             caller.demand(api, "cert_requests", SIGN_RIGHTS, "*")?;
             sign_with(service, certname, request, allowed).await
         }
@@ -65,7 +66,7 @@ async fn sign_with(
         .await
 }
 
-/// A request that is not signed at once does not stay: it never waited for anyone.
+/// A submitted request that cannot be signed at once is not stored, since it was never pending.
 fn submit_and_sign(
     ca: &CertificateAuthority,
     certname: &str,
@@ -81,8 +82,8 @@ fn submit_and_sign(
     signed
 }
 
-/// Whether the refusal is one that these options lift.
-fn lets_through(refused: &CaError, allowed: &SignOptions) -> bool {
+/// True if these options lift this refusal.
+fn would_allow(refused: &CaError, allowed: &SignOptions) -> bool {
     match refused {
         CaError::AltNames { .. } => allowed.allow_alt_names,
         CaError::Authorization { .. } => allowed.allow_authorization,

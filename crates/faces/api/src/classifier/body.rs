@@ -1,4 +1,4 @@
-//! Reading what requests of the classifier carry: bodies, ids, counts, certnames.
+//! Parses requests of the classifier: bodies, ids, counts, certnames.
 
 use api_types::classifier::PinNodes;
 use api_types::parameters::Parameters;
@@ -13,7 +13,7 @@ use crate::Shared;
 use crate::body::read;
 use crate::failure::Failure;
 
-/// A body that is JSON of any shape; `None` without a body.
+/// A body of any JSON; `None` without a body.
 pub(crate) struct AnyJson(pub(crate) Option<Value>);
 
 impl FromRequest<Shared> for AnyJson {
@@ -39,13 +39,13 @@ impl FromRequest<Shared> for AnyJson {
 }
 
 impl AnyJson {
-    /// The body, which must be there.
+    /// The body, which is required.
     pub(super) fn required(self) -> Result<Value, Failure> {
         let missing = || ApiError::new(kinds::MALFORMED_REQUEST, "the request has no body");
         Ok(self.0.ok_or_else(missing)?)
     }
 
-    /// The body as a type of its own.
+    /// The body, parsed as another type.
     pub(super) fn typed<T: serde::de::DeserializeOwned>(self) -> Result<Option<T>, Failure> {
         let Some(json) = self.0 else {
             return Ok(None);
@@ -75,7 +75,7 @@ pub(super) fn certname(text: &str) -> Result<Certname, Failure> {
     Ok(text.parse().map_err(refused)?)
 }
 
-/// A whole number from 0 in the query.
+/// A non-negative integer in the query.
 pub(super) fn count(given: &mut Parameters, name: &str) -> Result<Option<u32>, Failure> {
     let Some(text) = given.text(name) else {
         return Ok(None);
@@ -94,7 +94,7 @@ pub(super) fn count(given: &mut Parameters, name: &str) -> Result<Option<u32>, F
     Err(refused.with("path", json!(name)).into())
 }
 
-/// `limit` and `offset` of a list that is whole in memory.
+/// Applies `limit` and `offset` to a list in memory.
 pub(super) fn paged<T>(items: Vec<T>, page: Page) -> Vec<T> {
     let size = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let limit = page.limit.map_or(usize::MAX, size);
@@ -105,7 +105,7 @@ pub(super) fn paged<T>(items: Vec<T>, page: Page) -> Vec<T> {
         .collect()
 }
 
-/// The nodes of a pin: in the query, separated by commas, or in the body.
+/// The nodes to pin or unpin: in the query, separated by commas, or in the body.
 pub(super) fn nodes(mut given: Parameters, body: AnyJson) -> Result<Vec<String>, Failure> {
     let in_query = given.text("nodes");
     given.finish()?;
@@ -126,7 +126,7 @@ pub(super) fn nodes(mut given: Parameters, body: AnyJson) -> Result<Vec<String>,
     Ok(names)
 }
 
-/// A body that the classifier reads itself.
+/// A body that the classifier parses itself.
 pub(super) fn parsed<T>(
     json: &Value,
     parse: impl FnOnce(&Value) -> Result<T, classifier::SchemaError>,

@@ -1,6 +1,6 @@
-//! Rights on groups: [`demand_on_group`], [`Rights`].
+//! Permissions on groups: [`demand_on_group`], [`CallerRights`].
 //!
-//! The rule: a right on a group is one on every group below it.
+//! Invariant: a right on a group includes every group below it.
 
 use std::sync::Arc;
 
@@ -11,14 +11,14 @@ use crate::Shared;
 use crate::failure::Failure;
 use crate::guard::Caller;
 
-/// What a caller may do, for the classifier to ask.
+/// The rights of a caller, as the classifier checks them.
 #[derive(Clone)]
-pub(crate) struct Rights {
+pub(crate) struct CallerRights {
     access: Access,
     identity: Arc<Identity>,
 }
 
-impl Rights {
+impl CallerRights {
     pub(crate) fn new(api: &Shared, caller: &Caller) -> Self {
         Self {
             access: api.access.clone(),
@@ -27,7 +27,7 @@ impl Rights {
     }
 }
 
-impl Editor for Rights {
+impl Editor for CallerRights {
     fn may(&self, right: Right, group: GroupId) -> bool {
         let group = group.to_string();
         let permission = Permission {
@@ -39,12 +39,13 @@ impl Editor for Rights {
     }
 }
 
-/// Whether a caller has a right on a group or on one above it.
+/// True if the caller has a right on the group or on one of its ancestors.
 pub(crate) fn may_on_group(api: &Shared, caller: &Caller, right: Right, group: GroupId) -> bool {
-    api.classifier.may(&Rights::new(api, caller), right, group)
+    api.classifier
+        .may(&CallerRights::new(api, caller), right, group)
 }
 
-/// Refuses a caller who has a right neither on a group nor on one above it.
+/// Refuses a caller who has a right neither on the group nor on one of its ancestors.
 pub(crate) fn demand_on_group(
     api: &Shared,
     caller: &Caller,

@@ -1,4 +1,4 @@
-//! What a node gets, and why: `POST classified/nodes/:node`.
+//! The classification of a node and its explanation: `POST classified/nodes/:node`.
 
 use api_types::Object;
 use api_types::classifier::{
@@ -11,36 +11,36 @@ use serde_json::{Map, Value, json};
 
 use super::body::{AnyJson, certname};
 use super::caller::demand_on_group;
-use super::{refusal, shown};
+use super::{refusal, responses};
 use crate::Shared;
 use crate::failure::Failure;
-use crate::given::Variables;
 use crate::guard::Caller;
+use crate::request_parameters::PathVariables;
 
 pub(crate) async fn classify(
     State(api): State<Shared>,
     caller: Caller,
-    Variables(name): Variables<String>,
+    PathVariables(name): PathVariables<String>,
     body: AnyJson,
 ) -> Result<Json<Classified>, Failure> {
     let given = given_to(&api, &caller, &name, body).await?;
-    Ok(Json(shown::classified(&name, &given)))
+    Ok(Json(responses::classified(&name, &given)))
 }
 
 pub(crate) async fn classify_v2(
     State(api): State<Shared>,
     caller: Caller,
-    Variables(name): Variables<String>,
+    PathVariables(name): PathVariables<String>,
     body: AnyJson,
 ) -> Result<Json<ClassifiedByName>, Failure> {
     let given = given_to(&api, &caller, &name, body).await?;
-    Ok(Json(shown::by_name(&given)))
+    Ok(Json(responses::by_name(&given)))
 }
 
 pub(crate) async fn explain(
     State(api): State<Shared>,
     caller: Caller,
-    Variables(name): Variables<String>,
+    PathVariables(name): PathVariables<String>,
     body: AnyJson,
 ) -> Result<Json<ClassificationExplanation>, Failure> {
     let body = body.typed::<ClassifyNode>()?.unwrap_or_default();
@@ -67,7 +67,7 @@ async fn given_to(
     classified.map_err(|error| refusal::conflict(&error))
 }
 
-/// Keeps a check-in. A node is not left without its classes because that fails.
+/// Stores a check-in. If that fails, the node gets its classes anyway.
 pub(super) async fn check_in(api: &Shared, node: &NodeFacts, transaction: Option<String>) {
     let transaction = transaction.map(|text| text.chars().take(64).collect());
     if let Err(error) = api.classifier.check_in(node, transaction).await {
@@ -75,7 +75,7 @@ pub(super) async fn check_in(api: &Shared, node: &NodeFacts, transaction: Option
     }
 }
 
-/// The node of a request: what groups give to it is told to those who may see all groups.
+/// The node of a request. Its groups are shown only to users who may view all groups.
 pub(super) async fn node(
     api: &Shared,
     caller: &Caller,
@@ -106,7 +106,7 @@ fn explained(node: &NodeFacts, explanation: Explanation) -> Object {
     let name = node.certname.as_str();
     let leaves = explanation.leaves.iter();
     let leaves: Map<String, Value> = leaves
-        .map(|group| (group.id.to_string(), json!(shown::group(group))))
+        .map(|group| (group.id.to_string(), json!(responses::group(group))))
         .collect();
     let inherited = explanation.inherited.iter();
     let inherited: Map<String, Value> = inherited
@@ -123,7 +123,7 @@ fn explained(node: &NodeFacts, explanation: Explanation) -> Object {
     );
     match explanation.outcome {
         Ok(given) => {
-            let given = shown::classified(name, &given);
+            let given = responses::classified(name, &given);
             let last = json!({
                 "environment": given.environment, "classes": given.classes,
                 "config_data": given.config_data, "variables": given.parameters,

@@ -1,8 +1,8 @@
-//! Environments and classes, as far as anybody says them.
+//! Environments and classes.
 //!
-//! Environments are those of the code directory, of the puppetserver that is asked for classes, and
-//! those that were announced. The rule: without such a puppetserver no class is known, the lists are
-//! empty, and groups may name any class; what is said here of classes restricts nobody.
+//! Environments are those of the code directory, of the puppetserver that provides classes, and
+//! those announced through the API. Invariant: without such a puppetserver no class is known, the
+//! lists are empty, and groups may use any class; announced classes restrict nothing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use super::refusal::not_found;
 use crate::Shared;
 use crate::code;
 use crate::failure::Failure;
-use crate::given::{Given, Variables};
+use crate::request_parameters::{PathVariables, QueryParameters};
 
 pub(crate) async fn environments(
     State(api): State<Shared>,
@@ -33,14 +33,14 @@ pub(crate) async fn environments(
 
 pub(crate) async fn environment(
     State(api): State<Shared>,
-    Variables(name): Variables<String>,
+    PathVariables(name): PathVariables<String>,
 ) -> Result<Json<ClassifierEnvironment>, Failure> {
     Ok(Json(known(&api, &name).await?))
 }
 
 pub(crate) async fn announce(
     State(api): State<Shared>,
-    Variables(name): Variables<String>,
+    PathVariables(name): PathVariables<String>,
 ) -> Result<(StatusCode, Json<ClassifierEnvironment>), Failure> {
     api.classifier
         .announce_environment(&name)
@@ -51,7 +51,7 @@ pub(crate) async fn announce(
 
 pub(crate) async fn forget(
     State(api): State<Shared>,
-    Variables(name): Variables<String>,
+    PathVariables(name): PathVariables<String>,
 ) -> Result<StatusCode, Failure> {
     match api.classifier.forget_environment(&name).await? {
         true => Ok(StatusCode::NO_CONTENT),
@@ -70,7 +70,7 @@ pub(crate) async fn classes(State(api): State<Shared>) -> Json<ClassifierClasses
 
 pub(crate) async fn classes_of(
     State(api): State<Shared>,
-    Variables(name): Variables<String>,
+    PathVariables(name): PathVariables<String>,
 ) -> Result<Json<ClassifierClasses>, Failure> {
     let name = known(&api, &name).await?.name;
     let code = api.classifier.known_code();
@@ -82,7 +82,7 @@ pub(crate) async fn classes_of(
 
 pub(crate) async fn class(
     State(api): State<Shared>,
-    Variables((environment, name)): Variables<(String, String)>,
+    PathVariables((environment, name)): PathVariables<(String, String)>,
 ) -> Result<Json<ClassifierClass>, Failure> {
     let environment = known(&api, &environment).await?.name;
     let code = api.classifier.known_code();
@@ -95,11 +95,10 @@ pub(crate) async fn class(
     Ok(Json(shown_class(&environment, class)))
 }
 
-/// Environments of the code directory are read each time they are asked for; there is nothing of
-/// them to read again.
+/// Environments of the code directory are read at each request, so there is nothing to update.
 pub(crate) async fn update(
     State(api): State<Shared>,
-    Given(mut given): Given,
+    QueryParameters(mut given): QueryParameters,
 ) -> Result<StatusCode, Failure> {
     let environment = given.text("environment");
     given.finish()?;
@@ -131,7 +130,7 @@ async fn known(api: &Shared, name: &str) -> Result<ClassifierEnvironment, Failur
     }
 }
 
-/// Every environment that anybody knows, and whether it could be read.
+/// All known environments, each with whether it could be read.
 async fn all(api: &Shared) -> Result<BTreeMap<String, bool>, Failure> {
     let announced = api.classifier.announced_environments().await?;
     let mut all: BTreeMap<String, bool> = announced.into_iter().map(|name| (name, false)).collect();

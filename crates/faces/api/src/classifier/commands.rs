@@ -1,4 +1,4 @@
-//! Commands on many groups, and a group that is only looked at.
+//! Commands on many groups, and the validation of a group.
 
 use api_types::classifier::{NodeGroup, UnpinnedGroup, UnpinnedNode, UnpinnedNodes};
 use axum::Json;
@@ -7,22 +7,22 @@ use axum::http::StatusCode;
 use classifier::{Group, GroupInput, Right, Unpinned, imported};
 
 use super::body::{AnyJson, nodes, parsed};
-use super::caller::{Rights, demand_on_group};
-use super::{refusal, shown};
+use super::caller::{CallerRights, demand_on_group};
+use super::{refusal, responses};
 use crate::Shared;
 use crate::failure::Failure;
-use crate::given::Given;
 use crate::guard::Caller;
+use crate::request_parameters::QueryParameters;
 
-/// From every group whose rule the caller may edit.
+/// Unpins nodes from every group whose rule the caller may edit.
 pub(crate) async fn unpin_from_all(
     State(api): State<Shared>,
     caller: Caller,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
     body: AnyJson,
 ) -> Result<Json<UnpinnedNodes>, Failure> {
     let nodes = nodes(given, body)?;
-    let rights = Rights::new(&api, &caller);
+    let rights = CallerRights::new(&api, &caller);
     let unpinned = api.classifier.unpin_from_all(nodes, rights).await;
     let group = |group: &Group| UnpinnedGroup {
         id: group.id.to_string(),
@@ -47,7 +47,7 @@ pub(crate) async fn import(
     let body = body.required()?;
     let now_ms = jiff::Timestamp::now().as_millisecond();
     let groups = parsed(&body, |json| imported(json, now_ms))?;
-    let rights = Rights::new(&api, &caller);
+    let rights = CallerRights::new(&api, &caller);
     let done = api.classifier.import(groups, rights).await;
     done.map_err(refusal::edit)?;
     Ok(StatusCode::NO_CONTENT)
@@ -60,8 +60,8 @@ pub(crate) async fn validate(
 ) -> Result<Json<NodeGroup>, Failure> {
     let body = body.required()?;
     let input = parsed(&body, GroupInput::parse)?;
-    // Who may not see the place of the group learns nothing about it.
+    // A caller who may not view the parent group learns nothing about it.
     demand_on_group(&api, &caller, Right::View, input.parent)?;
     let group = api.classifier.validate(input).await;
-    Ok(Json(shown::group(&group.map_err(refusal::edit)?)))
+    Ok(Json(responses::group(&group.map_err(refusal::edit)?)))
 }

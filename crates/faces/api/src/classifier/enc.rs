@@ -1,4 +1,4 @@
-//! What Puppet's node terminus `exec` reads: `GET enc/:node`.
+//! The document for Puppet's node terminus `exec`: `GET enc/:node`.
 //!
 //! A document with `classes`, `parameters` and, unless the agent chooses, `environment`.
 
@@ -13,13 +13,13 @@ use super::classified::{check_in, node};
 use super::{refusal, yaml};
 use crate::Shared;
 use crate::failure::Failure;
-use crate::given::Variables;
 use crate::guard::Caller;
+use crate::request_parameters::PathVariables;
 
 pub(crate) async fn show(
     State(api): State<Shared>,
     caller: Caller,
-    Variables(name): Variables<String>,
+    PathVariables(name): PathVariables<String>,
 ) -> Result<Response, Failure> {
     let node = node(&api, &caller, &name, &ClassifyNode::default()).await?;
     check_in(&api, &node, None).await;
@@ -33,7 +33,7 @@ fn document(given: &Classification) -> Map<String, Value> {
     let mut all = Map::new();
     all.insert("classes".to_owned(), json!(given.classes));
     all.insert("parameters".to_owned(), json!(given.parameters));
-    // What an ENC says, the agent has to take: where it may choose nothing is said.
+    // The agent must use the environment of an ENC: none is given if the agent may choose.
     if let Some(name) = given
         .environment
         .as_ref()

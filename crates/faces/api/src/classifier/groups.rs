@@ -8,19 +8,19 @@ use axum::response::{IntoResponse, Response};
 use classifier::{EditError, Edited, GroupDelta, GroupId, GroupInput, Right};
 
 use super::body::{AnyJson, count, group_id, paged, parsed};
-use super::caller::{Rights, demand_on_group, may_on_group};
-use super::{refusal, shown};
+use super::caller::{CallerRights, demand_on_group, may_on_group};
+use super::{refusal, responses};
 use crate::Shared;
-use crate::base::Base;
+use crate::base::BaseUrl;
 use crate::failure::Failure;
-use crate::given::{Given, Variables};
 use crate::guard::Caller;
+use crate::request_parameters::{PathVariables, QueryParameters};
 
 /// The groups that the caller may see.
 pub(crate) async fn list(
     State(api): State<Shared>,
     caller: Caller,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<NodeGroups>, Failure> {
     let query = GroupsQuery::read(given)?;
     let groups = api.classifier.groups();
@@ -30,11 +30,14 @@ pub(crate) async fn list(
     let page = paged(seen.collect(), query.page);
     let shown = page.into_iter().map(|group| {
         if !query.inherited {
-            return shown::group(&group);
+            return responses::group(&group);
         }
-        // Deleted in between: as it was.
+        // It was deleted in between: the earlier version is used.
         let whole = api.classifier.group_with_inherited(group.id);
-        whole.map_or_else(|_| shown::group(&group), |whole| shown::group(&whole))
+        whole.map_or_else(
+            |_| responses::group(&group),
+            |whole| responses::group(&whole),
+        )
     });
     Ok(Json(NodeGroups(shown.collect())))
 }
@@ -42,8 +45,8 @@ pub(crate) async fn list(
 pub(crate) async fn show(
     State(api): State<Shared>,
     caller: Caller,
-    Variables(id): Variables<String>,
-    Given(given): Given,
+    PathVariables(id): PathVariables<String>,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<NodeGroup>, Failure> {
     let (id, query) = (group_id(&id)?, GroupsQuery::read(given)?);
     let group = match query.inherited {
@@ -52,13 +55,13 @@ pub(crate) async fn show(
     };
     let group = group.map_err(refusal::unknown)?;
     demand_on_group(&api, &caller, Right::View, id)?;
-    Ok(Json(shown::group(&group)))
+    Ok(Json(responses::group(&group)))
 }
 
-/// 303 to the new group, as Puppet Enterprise answers.
+/// Answers 303 with the location of the new group, as Puppet Enterprise does.
 pub(crate) async fn create(
     State(api): State<Shared>,
-    base: Base,
+    base: BaseUrl,
     caller: Caller,
     body: AnyJson,
 ) -> Result<Response, Failure> {
@@ -66,7 +69,7 @@ pub(crate) async fn create(
     let input = parsed(&body, GroupInput::parse)?;
     let created = api
         .classifier
-        .create(input, Rights::new(&api, &caller))
+        .create(input, CallerRights::new(&api, &caller))
         .await;
     let Edited { group, .. } = created.map_err(refusal::edit)?;
     let id = group.map_or(GroupId::ROOT, |group| group.id);
@@ -74,16 +77,16 @@ pub(crate) async fn create(
     Ok((StatusCode::SEE_OTHER, [(header::LOCATION, place)]).into_response())
 }
 
-/// 201 for a new group, 200 for one that was there.
+/// Answers 201 for a new group, 200 for an existing one.
 pub(crate) async fn put(
     State(api): State<Shared>,
     caller: Caller,
-    Variables(id): Variables<String>,
+    PathVariables(id): PathVariables<String>,
     body: AnyJson,
 ) -> Result<Response, Failure> {
     let (id, body) = (group_id(&id)?, body.required()?);
     let input = parsed(&body, GroupInput::parse)?;
-    let rights = Rights::new(&api, &caller);
+    let rights = CallerRights::new(&api, &caller);
     let edited = api.classifier.put(id, input, rights).await;
     let edited = edited.map_err(refusal::edit)?;
     let status = match edited.before {
@@ -96,12 +99,12 @@ pub(crate) async fn put(
 pub(crate) async fn update(
     State(api): State<Shared>,
     caller: Caller,
-    Variables(id): Variables<String>,
+    PathVariables(id): PathVariables<String>,
     body: AnyJson,
 ) -> Result<Json<NodeGroup>, Failure> {
     let (id, body) = (group_id(&id)?, body.required()?);
     let delta = parsed(&body, GroupDelta::parse)?;
-    let rights = Rights::new(&api, &caller);
+    let rights = CallerRights::new(&api, &caller);
     let edited = api.classifier.update(id, delta, rights).await;
     edited_group(&edited.map_err(refusal::edit)?)
 }
@@ -109,20 +112,20 @@ pub(crate) async fn update(
 pub(crate) async fn delete(
     State(api): State<Shared>,
     caller: Caller,
-    Variables(id): Variables<String>,
+    PathVariables(id): PathVariables<String>,
 ) -> Result<StatusCode, Failure> {
-    let rights = Rights::new(&api, &caller);
+    let rights = CallerRights::new(&api, &caller);
     let deleted = api.classifier.delete(group_id(&id)?, rights).await;
     deleted.map_err(refusal::edit)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// A group and those below it, as far as the caller may see them.
+/// A group and its descendants, as far as the caller may see them.
 pub(crate) async fn children(
     State(api): State<Shared>,
     caller: Caller,
-    Variables(id): Variables<String>,
-    Given(mut given): Given,
+    PathVariables(id): PathVariables<String>,
+    QueryParameters(mut given): QueryParameters,
 ) -> Result<Json<GroupTrees>, Failure> {
     let id = group_id(&id)?;
     let depth = count(&mut given, "depth")?.unwrap_or(u32::MAX);
@@ -131,7 +134,7 @@ pub(crate) async fn children(
     Ok(Json(GroupTrees(trees(&api, &caller, id, depth))))
 }
 
-/// The group, or, where it may not be seen, what may be seen below it.
+/// The group, or the visible groups below it if it may not be seen.
 fn trees(api: &Shared, caller: &Caller, id: GroupId, depth: u32) -> Vec<GroupTree> {
     let Ok(children) = api.classifier.children(id) else {
         return Vec::new();
@@ -149,7 +152,7 @@ fn trees(api: &Shared, caller: &Caller, id: GroupId, depth: u32) -> Vec<GroupTre
         return Vec::new();
     };
     vec![GroupTree {
-        group: shown::group(&group),
+        group: responses::group(&group),
         children: below(),
         immediate_child_count: children.len() as u64,
     }]
@@ -158,5 +161,5 @@ fn trees(api: &Shared, caller: &Caller, id: GroupId, depth: u32) -> Vec<GroupTre
 fn edited_group(edited: &Edited) -> Result<Json<NodeGroup>, Failure> {
     let group = edited.group.as_ref();
     let group = group.ok_or_else(|| refusal::edit(EditError::Stale))?;
-    Ok(Json(shown::group(group)))
+    Ok(Json(responses::group(group)))
 }

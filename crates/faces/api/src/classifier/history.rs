@@ -1,4 +1,4 @@
-//! How nodes were classified lately: `GET nodes`.
+//! Recent check-ins of nodes: `GET nodes`.
 
 use api_types::PreciseTimestamp;
 use api_types::classifier::{CheckIn, CheckInList, CheckIns};
@@ -11,17 +11,17 @@ use super::caller::demand_on_group;
 use super::refusal::not_found;
 use crate::Shared;
 use crate::failure::Failure;
-use crate::given::{Given, Variables};
 use crate::guard::Caller;
+use crate::request_parameters::{PathVariables, QueryParameters};
 
-/// How many nodes a list has when nobody says, and at most: with five check-ins of some kilobytes
-/// each, some ten megabytes.
+/// Default and maximum length of the list: with five check-ins of some kilobytes each, some ten
+/// megabytes.
 const NODES: u32 = 1_000;
 
 pub(crate) async fn list(
     State(api): State<Shared>,
     caller: Caller,
-    Given(mut given): Given,
+    QueryParameters(mut given): QueryParameters,
 ) -> Result<Json<CheckInList>, Failure> {
     let limit = count(&mut given, "limit")?.unwrap_or(NODES).min(NODES);
     let offset = count(&mut given, "offset")?.unwrap_or(0);
@@ -44,7 +44,7 @@ pub(crate) async fn list(
 pub(crate) async fn show(
     State(api): State<Shared>,
     caller: Caller,
-    Variables(node): Variables<String>,
+    PathVariables(node): PathVariables<String>,
 ) -> Result<Json<CheckIns>, Failure> {
     demand_on_group(&api, &caller, Right::View, GroupId::ROOT)?;
     let name = certname(&node)?;

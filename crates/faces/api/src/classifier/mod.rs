@@ -1,8 +1,8 @@
 //! Routes under `/classifier-api`: node groups and what nodes get from them.
 //!
-//! The rules: which rights an edit needs, the classifier says, on the tree that it edits; what a
-//! caller may not see is left out of lists and refused elsewhere; errors have the names of Puppet
-//! Enterprise's classifier.
+//! Invariants: the classifier decides which rights an edit needs, on the tree that it edits; groups
+//! that a caller may not see are left out of lists and refused elsewhere; errors are named as in
+//! Puppet Enterprise's classifier.
 
 pub(crate) mod classified;
 pub(crate) mod code;
@@ -15,5 +15,5 @@ pub(crate) mod rules;
 mod body;
 mod caller;
 mod refusal;
-mod shown;
+mod responses;
 mod yaml;

@@ -1,4 +1,4 @@
-//! What a client is told when the classifier says no.
+//! Errors of the classifier, as clients get them.
 
 use api_types::{ApiError, kinds};
 use classifier::{
@@ -6,10 +6,10 @@ use classifier::{
 };
 use serde_json::{Value, json};
 
-use super::shown::group;
+use super::responses::group;
 use crate::failure::Failure;
 
-/// A right that is missing.
+/// The error for a missing right.
 pub(super) fn not_permitted(right: Right, group: GroupId) -> Failure {
     let permission = format!("node_groups:{}:{group}", right.action());
     let msg = format!("this needs the permission {permission}, or the same on a group above");
@@ -17,7 +17,7 @@ pub(super) fn not_permitted(right: Right, group: GroupId) -> Failure {
     refused.with("permission", json!(permission)).into()
 }
 
-/// A body of another shape.
+/// The error for a body that does not match its schema.
 pub(super) fn schema(error: &SchemaError, submitted: &Value) -> Failure {
     let refused = ApiError::new(kinds::SCHEMA_VIOLATION, error.to_string());
     refused
@@ -27,7 +27,7 @@ pub(super) fn schema(error: &SchemaError, submitted: &Value) -> Failure {
         .into()
 }
 
-/// Something that is not there.
+/// The error for an object that does not exist.
 pub(super) fn not_found(what: &str, name: &str) -> Failure {
     let name: String = name.chars().take(200).collect();
     let msg = format!("there is no {what} {name:?}");
@@ -41,7 +41,7 @@ pub(super) fn unknown(error: UnknownGroup) -> Failure {
     refused.with("group", json!(error.0)).into()
 }
 
-/// Groups that do not agree.
+/// The error for groups with conflicting values.
 pub(super) fn conflict(conflict: &Conflict) -> Failure {
     let mut refused = ApiError::new(kinds::CLASSIFICATION_CONFLICT, conflict.to_string());
     if let Value::Object(details) = json!(conflict) {
@@ -50,13 +50,13 @@ pub(super) fn conflict(conflict: &Conflict) -> Failure {
     refused.into()
 }
 
-/// Nobody has the facts now.
+/// The error if no source of facts answers.
 pub(super) fn no_facts(error: &FactSourceError) -> Failure {
     tracing::warn!(error = %error_causes::chain(error), "no facts to classify with");
     ApiError::new(kinds::FACTS_UNAVAILABLE, format!("{error}; try again")).into()
 }
 
-/// An edit that is refused.
+/// The error for a refused edit.
 pub(super) fn edit(error: EditError) -> Failure {
     let text = error.to_string();
     let refused = match &error {
@@ -124,9 +124,9 @@ fn hierarchy(error: &HierarchyError) -> ApiError {
     }
 }
 
-/// What was submitted, unless it is long: an answer must not be as large as a hostile question.
+/// The submitted value, unless it is long: an error must not be as large as a hostile request.
 fn shortened(submitted: &Value) -> Value {
-    /// Two screens.
+    /// Size limit of a repeated value: two screens.
     const SHOWN_BYTES: usize = 4_096;
     let text = submitted.to_string();
     match text.len() {

@@ -1,4 +1,4 @@
-//! Pins, and rules in other forms.
+//! Pinned nodes, and conversions of rules.
 
 use api_types::classifier::{NodeGroupRules, RuleCondition, TranslatedRules};
 use api_types::{ApiError, kinds};
@@ -9,22 +9,22 @@ use classifier::{Format, Right, Rule, SchemaError, Untranslatable};
 use serde_json::{Value, json};
 
 use super::body::{AnyJson, group_id, nodes, parsed};
-use super::caller::{Rights, demand_on_group};
+use super::caller::{CallerRights, demand_on_group};
 use super::refusal;
 use crate::Shared;
 use crate::failure::Failure;
-use crate::given::{Given, Variables};
 use crate::guard::Caller;
+use crate::request_parameters::{PathVariables, QueryParameters};
 
 pub(crate) async fn pin(
     State(api): State<Shared>,
     caller: Caller,
-    Variables(id): Variables<String>,
-    Given(given): Given,
+    PathVariables(id): PathVariables<String>,
+    QueryParameters(given): QueryParameters,
     body: AnyJson,
 ) -> Result<StatusCode, Failure> {
     let (id, nodes) = (group_id(&id)?, nodes(given, body)?);
-    let rights = Rights::new(&api, &caller);
+    let rights = CallerRights::new(&api, &caller);
     let done = api.classifier.pin(id, nodes, rights).await;
     done.map_err(refusal::edit)?;
     Ok(StatusCode::NO_CONTENT)
@@ -33,12 +33,12 @@ pub(crate) async fn pin(
 pub(crate) async fn unpin(
     State(api): State<Shared>,
     caller: Caller,
-    Variables(id): Variables<String>,
-    Given(given): Given,
+    PathVariables(id): PathVariables<String>,
+    QueryParameters(given): QueryParameters,
     body: AnyJson,
 ) -> Result<StatusCode, Failure> {
     let (id, nodes) = (group_id(&id)?, nodes(given, body)?);
-    let rights = Rights::new(&api, &caller);
+    let rights = CallerRights::new(&api, &caller);
     let done = api.classifier.unpin(id, nodes, rights).await;
     done.map_err(refusal::edit)?;
     Ok(StatusCode::NO_CONTENT)
@@ -47,7 +47,7 @@ pub(crate) async fn unpin(
 pub(crate) async fn show(
     State(api): State<Shared>,
     caller: Caller,
-    Variables(id): Variables<String>,
+    PathVariables(id): PathVariables<String>,
 ) -> Result<Json<NodeGroupRules>, Failure> {
     let id = group_id(&id)?;
     let rule = api.classifier.rule_of(id).map_err(refusal::unknown)?;
@@ -65,7 +65,7 @@ pub(crate) async fn show(
 }
 
 pub(crate) async fn translate(
-    Given(mut given): Given,
+    QueryParameters(mut given): QueryParameters,
     body: AnyJson,
 ) -> Result<Json<RuleCondition>, Failure> {
     let format = match given.text("format").as_deref() {

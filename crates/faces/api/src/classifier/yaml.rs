@@ -1,14 +1,14 @@
-//! JSON values as YAML that every reader of YAML 1.1 takes for the same values. Main function:
+//! JSON values as YAML that every YAML 1.1 parser reads as the same values. Main function:
 //! [`document`].
 //!
-//! The rules: keys and texts are always quoted, so that none is taken for a number, a boolean or a
+//! Invariants: keys and texts are always quoted, so that none is taken for a number, a boolean or a
 //! date; characters that YAML folds or forbids are escaped; numbers have YAML's form.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-/// A document: two levels of blocks, and what is deeper in one line.
+/// Formats a document: two levels of blocks, deeper values in one line.
 pub(super) fn document(all: &Map<String, Value>) -> String {
     let mut text = String::from("---\n");
     block(&mut text, all, 0, 2);
@@ -95,7 +95,7 @@ fn quoted(text: &mut String, value: &str) {
             | '\u{feff}'
             | '\u{fffe}'
             | '\u{ffff}' => {
-                // Writing into a String does not fail.
+                // Writing to a String cannot fail.
                 let _ = write!(text, "\\u{:04x}", u32::from(character));
             }
             other => text.push(other),

@@ -17,18 +17,18 @@ use environments::EnvironmentName;
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
 
-use super::{manager, may_deploy, refusal, shown, unknown};
+use super::{manager, may_deploy, refusal, responses, unknown};
 use crate::Shared;
-use crate::body::Strict;
+use crate::body::StrictBody;
 use crate::defaults::DEPLOY_WAIT;
 use crate::failure::Failure;
-use crate::given::Given;
 use crate::guard::Caller;
+use crate::request_parameters::QueryParameters;
 
 pub(crate) async fn deploy(
     State(api): State<Shared>,
     caller: Caller,
-    Strict(command): Strict<CodeDeploysCommand>,
+    StrictBody(command): StrictBody<CodeDeploysCommand>,
 ) -> Result<Json<Vec<CodeDeploy>>, Failure> {
     let manager = manager(&api)?;
     let mut refused = Vec::new();
@@ -52,12 +52,12 @@ pub(crate) async fn deploy(
     let mut all: Vec<CodeDeploy> = match command.wait {
         true => {
             let ended = ended_all(submitted).await?.into_iter();
-            ended.map(|it| shown::deploy(manager, it)).collect()
+            ended.map(|it| responses::deploy(manager, it)).collect()
         }
         false => submitted
             .deployments
             .into_iter()
-            .map(shown::queued)
+            .map(responses::queued)
             .collect(),
     };
     all.extend(refused);
@@ -84,7 +84,7 @@ fn action(command: &CodeDeploysCommand) -> Result<DeploymentAction, ApiError> {
     }
 }
 
-/// The same for all environments.
+/// Deploys all environments.
 async fn all(
     manager: &CodeManager,
     action: DeploymentAction,
@@ -112,7 +112,7 @@ async fn all(
     Ok(wanted)
 }
 
-/// The environments that are named; one that can be none is told with the name that its branch has here.
+/// The environments that are named; an invalid name is reported with the name of its branch here.
 fn named(
     api: &Shared,
     caller: &Caller,
@@ -131,7 +131,7 @@ fn named(
                 if let Some(corrected) = corrected.first() {
                     error = error.with("corrected-env-name", json!(corrected.as_str()));
                 }
-                refused.push(shown::refused(name, *error.body));
+                refused.push(responses::refused(name, *error.body));
             }
         }
     }
@@ -146,7 +146,7 @@ pub(crate) async fn ended_all(submitted: SubmittedDeployments) -> Result<Vec<Dep
     for (end, (environment, id)) in submitted.ends.into_iter().zip(submitted.deployments) {
         match timeout_at(deadline, end).await {
             Ok(Ok(deployment)) => all.push(deployment),
-            // The server goes down, or it takes too long: either way it goes on.
+            // The server is stopping, or the wait timed out: the deployment goes on in both cases.
             Ok(Err(_)) | Err(_) => {
                 late.push(json!({"environment": environment.as_str(), "id": id}))
             }
@@ -165,14 +165,14 @@ pub(crate) async fn ended_all(submitted: SubmittedDeployments) -> Result<Vec<Dep
 
 pub(crate) async fn status(
     State(api): State<Shared>,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<Value>, Failure> {
     let manager = manager(&api)?;
     let shown = match CodeStatusQuery::read(given)?.id {
         Some(id) => {
             let found = manager.deployment(id).await?;
             let found = found.ok_or_else(|| unknown(id))?;
-            json!(shown::status(manager, found, &manager.waiting()))
+            json!(responses::status(manager, found, &manager.waiting()))
         }
         None => json!(CodeDeploysStatus {
             deploys_status: under_way(manager).await?,
@@ -203,11 +203,11 @@ async fn under_way(manager: &CodeManager) -> Result<CodeDeploysUnderWay, Failure
             service::State::Queued => &mut all.queued,
             _ => &mut all.deploying,
         };
-        list.push(shown::status(manager, deployment, &waiting));
+        list.push(responses::status(manager, deployment, &waiting));
     }
     let failed = failed.into_iter();
     all.failed = failed
-        .map(|it| shown::status(manager, it, &waiting))
+        .map(|it| responses::status(manager, it, &waiting))
         .collect();
     Ok(all)
 }
@@ -236,7 +236,7 @@ fn disk_use(manager: &CodeManager) -> Option<CodeDiskUse> {
     })
 }
 
-/// What the history says was made live last, where that is what is live.
+/// The last deployments in the history whose version is live.
 fn deployed(last: Vec<Deployment>, versions: &code_store::version::Versions) -> Vec<CodeDeployed> {
     let live = |it: &Deployment| {
         let live = versions.live(&it.environment.parse().ok()?)?;

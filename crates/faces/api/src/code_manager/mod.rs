@@ -1,11 +1,11 @@
-//! Code Manager: `/code-manager/v1` as Puppet Enterprise has it, `/tutti/v1/code` beside it.
+//! Code Manager: `/code-manager/v1` as in Puppet Enterprise, and `/tutti/v1/code`.
 //!
-//! The rules: for each environment that is changed, the permission to deploy code is asked for by its
-//! name; and what fails is told inside the list of deployments, since others of it went well.
+//! Invariants: each changed environment needs the permission to deploy code to it by name; and a
+//! failure is reported in the list of deployments, since others may have succeeded.
 
 mod deploys;
+mod responses;
 mod service;
-mod shown;
 mod verify;
 mod versions;
 mod webhook;
@@ -30,7 +30,7 @@ pub(crate) use versions::{collect, diff, history, list, pin, promote, rollback, 
 pub(crate) use webhook::{webhook, webhook_module, webhook_r10k};
 pub(crate) use webhook_queue::{webhook_health, webhook_queue};
 
-/// The service; an error where the server deploys no code.
+/// The service; an error if the server deploys no code.
 fn service(api: &Shared) -> Result<&CodeService, Failure> {
     api.code_manager.as_ref().ok_or_else(|| {
         let msg = "this server deploys no code; set code.r10k_config in its configuration";
@@ -38,7 +38,7 @@ fn service(api: &Shared) -> Result<&CodeService, Failure> {
     })
 }
 
-/// Who deploys; an error where nobody does.
+/// The deployer; an error if the server deploys no code.
 pub(crate) fn manager(api: &Shared) -> Result<&CodeManager, Failure> {
     service(api)?.manager()
 }
@@ -75,19 +75,19 @@ pub(crate) async fn keep(
     Ok(())
 }
 
-/// The name of an environment, in this place of a request.
+/// Parses the name of an environment at `place` of a request.
 pub(crate) fn environment(place: &str, text: &str) -> Result<EnvironmentName, ApiError> {
     text.parse()
         .map_err(|error| ApiError::invalid(place, error))
 }
 
-/// Whether somebody may deploy this environment; `*`: all of them.
+/// Checks the permission to deploy this environment; `*`: all of them.
 pub(crate) fn may_deploy(api: &Shared, caller: &Caller, environment: &str) -> Result<(), Failure> {
     let permission = Permission::on("environment", "deploy_code", environment);
     Ok(api.access.authorize(&caller.0, permission)?)
 }
 
-/// Why nothing was begun.
+/// The error for a deployment that was not queued.
 pub(crate) fn refusal(error: SubmitError) -> Failure {
     let said = error.said();
     match error {
@@ -101,7 +101,7 @@ pub(crate) fn refusal(error: SubmitError) -> Failure {
     }
 }
 
-/// A deployment that there is not.
+/// The error for an unknown deployment.
 fn unknown(id: i64) -> ApiError {
     let msg = format!("there is no deployment {id}");
     ApiError::new(kinds::UNKNOWN_DEPLOY, msg).with("id", json!(id))

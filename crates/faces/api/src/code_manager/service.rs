@@ -1,4 +1,4 @@
-//! The deployments of code as a part of the server that may be missing: [`CodeService`].
+//! Code deployment as an optional part of the server: [`CodeService`].
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use optional_feature::{Feature, FeatureFault, FeatureStatus};
 
 use crate::failure::Failure;
 
-/// The server's own deployments of code. Cheap to clone.
+/// The server's own code deployment. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct CodeService {
     started: Feature<StartedCode>,
@@ -17,12 +17,12 @@ pub struct CodeService {
     pub(super) deliveries: Arc<Mutex<WebhookDeliveries>>,
 }
 
-/// Deployments that have started.
+/// Code deployment after its start.
 #[derive(Debug)]
 pub struct StartedCode {
     /// Queue and worker of deployments.
     pub manager: CodeManager,
-    /// State of what deployments can do without.
+    /// State of its optional parts.
     pub features: Vec<FeatureStatus>,
 }
 
@@ -41,7 +41,7 @@ impl CodeService {
         }
     }
 
-    /// Ends; what is not over then goes on after the next start.
+    /// Shuts down; unfinished deployments continue after the next start.
     pub async fn shutdown(&self) {
         self.started.shutdown().await;
         if let Ok(started) = self.started.get() {
@@ -49,7 +49,7 @@ impl CodeService {
         }
     }
 
-    /// State of the deployments and of what they can do without.
+    /// State of code deployment and of its optional parts.
     pub(crate) fn features(&self) -> Vec<FeatureStatus> {
         let mut features = vec![self.started.status()];
         features.extend(self.webhook_secret.as_ref().map(Feature::status));
@@ -59,7 +59,7 @@ impl CodeService {
         features
     }
 
-    /// Carries deployments out; an error while they have not started.
+    /// The deployer; an error if it has not started.
     pub(super) fn manager(&self) -> Result<&CodeManager, Failure> {
         Ok(&self.started.get().map_err(unavailable)?.manager)
     }

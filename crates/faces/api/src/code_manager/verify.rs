@@ -1,6 +1,7 @@
-//! `POST code/verify`: the whole code store is compared with its hashes, and repaired on demand.
+//! `POST code/verify`: compares the whole code store with its hashes, and repairs it on request.
 //!
-//! The rule: it reads every content, so the permission for all environments is needed also to look only.
+//! Invariant: it reads all content, so even a check without repair needs the permission for all
+//! environments.
 
 use api_types::{ApiError, CodeVerified, CodeVerifyCommand, kinds};
 use axum::Json;
@@ -10,14 +11,14 @@ use code_store::integrity::StoreCheckError;
 
 use super::{may_deploy, refusal};
 use crate::Shared;
-use crate::body::Strict;
+use crate::body::StrictBody;
 use crate::failure::Failure;
 use crate::guard::Caller;
 
 pub(crate) async fn verify(
     State(api): State<Shared>,
     caller: Caller,
-    Strict(command): Strict<CodeVerifyCommand>,
+    StrictBody(command): StrictBody<CodeVerifyCommand>,
 ) -> Result<Json<CodeVerified>, Failure> {
     may_deploy(&api, &caller, "*")?;
     let manager = super::manager(&api)?;

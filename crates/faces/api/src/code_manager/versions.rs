@@ -1,4 +1,4 @@
-//! The history, the versions on the server, and what is done with them without asking a repository.
+//! The history, the versions on the server, and the commands that need no repository.
 
 use std::collections::HashMap;
 
@@ -20,14 +20,14 @@ use serde_json::json;
 
 use super::{environment, manager, may_deploy, refusal};
 use crate::Shared;
-use crate::body::Strict;
+use crate::body::StrictBody;
 use crate::failure::Failure;
-use crate::given::Given;
 use crate::guard::Caller;
+use crate::request_parameters::QueryParameters;
 
 pub(crate) async fn history(
     State(api): State<Shared>,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<CodeHistory>, Failure> {
     let manager = manager(&api)?;
     let query = CodeHistoryQuery::read(given)?;
@@ -44,7 +44,7 @@ pub(crate) async fn history(
 
 pub(crate) async fn list(
     State(api): State<Shared>,
-    Given(mut given): Given,
+    QueryParameters(mut given): QueryParameters,
 ) -> Result<Json<CodeVersions>, Failure> {
     let manager = manager(&api)?;
     let of = given.text("environment");
@@ -80,7 +80,7 @@ pub(crate) async fn list(
 
 pub(crate) async fn diff(
     State(api): State<Shared>,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<CodeDiff>, Failure> {
     let manager = manager(&api)?;
     let query = CodeDiffQuery::read(given)?;
@@ -121,7 +121,7 @@ fn kind(kind: FileChangeKind) -> &'static str {
 pub(crate) async fn rollback(
     State(api): State<Shared>,
     caller: Caller,
-    Strict(command): Strict<CodeRollbackCommand>,
+    StrictBody(command): StrictBody<CodeRollbackCommand>,
 ) -> Result<Json<CodeDeployment>, Failure> {
     may_deploy(&api, &caller, &command.environment)?;
     let manager = manager(&api)?;
@@ -131,13 +131,13 @@ pub(crate) async fn rollback(
         None => before(manager, &of).await?,
     };
     let action = DeploymentAction::Rollback { signature };
-    switched(manager, of, action, &caller, command.reason).await
+    run_and_wait(manager, of, action, &caller, command.reason).await
 }
 
 pub(crate) async fn promote(
     State(api): State<Shared>,
     caller: Caller,
-    Strict(command): Strict<CodePromoteCommand>,
+    StrictBody(command): StrictBody<CodePromoteCommand>,
 ) -> Result<Json<CodeDeployment>, Failure> {
     may_deploy(&api, &caller, &command.to)?;
     let manager = manager(&api)?;
@@ -145,11 +145,11 @@ pub(crate) async fn promote(
     let to = environment("to", &command.to)?;
     let signature = version(manager, &from, command.version.as_deref()).await?;
     let action = DeploymentAction::Promote { from, signature };
-    switched(manager, to, action, &caller, command.reason).await
+    run_and_wait(manager, to, action, &caller, command.reason).await
 }
 
-/// Does what needs no repository, so that it is over at once, and tells how it went.
-async fn switched(
+/// Runs a command that needs no repository, waits for it, and returns the result.
+async fn run_and_wait(
     manager: &CodeManager,
     of: EnvironmentName,
     action: DeploymentAction,
@@ -185,7 +185,7 @@ async fn switched(
     Err(refused.with("id", json!(shown.id)).into())
 }
 
-/// The version that begins so; the live one if nothing is said.
+/// The version whose id starts with the given digits; the live one by default.
 async fn version(
     manager: &CodeManager,
     of: &EnvironmentName,
@@ -221,7 +221,7 @@ async fn before(manager: &CodeManager, of: &EnvironmentName) -> Result<VersionSi
 pub(crate) async fn pin(
     State(api): State<Shared>,
     caller: Caller,
-    Strict(command): Strict<CodePinCommand>,
+    StrictBody(command): StrictBody<CodePinCommand>,
 ) -> Result<Json<CodePinned>, Failure> {
     may_deploy(&api, &caller, &command.environment)?;
     let manager = manager(&api)?;
@@ -240,12 +240,12 @@ pub(crate) async fn pin(
 pub(crate) async fn unpin(
     State(api): State<Shared>,
     caller: Caller,
-    Strict(command): Strict<CodeUnpinCommand>,
+    StrictBody(command): StrictBody<CodeUnpinCommand>,
 ) -> Result<Json<CodePinned>, Failure> {
     may_deploy(&api, &caller, &command.environment)?;
     let manager = manager(&api)?;
     let of = environment("environment", &command.environment)?;
-    // Whether it was pinned does not matter: it is not, now.
+    // It makes no difference if it was not pinned before.
     manager.unpin(&of).await?;
     Ok(Json(CodePinned {
         environment: command.environment,
@@ -256,7 +256,7 @@ pub(crate) async fn unpin(
 pub(crate) async fn collect(
     State(api): State<Shared>,
     caller: Caller,
-    Strict(command): Strict<CodeGcCommand>,
+    StrictBody(command): StrictBody<CodeGcCommand>,
 ) -> Result<Json<CodeCollected>, Failure> {
     may_deploy(&api, &caller, "*")?;
     let manager = manager(&api)?;

@@ -1,7 +1,7 @@
-//! `POST webhook`: forges tell of pushes; and webhook-go's addresses for the same.
+//! `POST webhook`, for the pushes of forges, and the same routes as webhook-go.
 //!
-//! The rules: who shows neither the secret nor a token with the right for the environment begins nothing;
-//! and what is begun stands in the audit first, like any command.
+//! Invariants: a request needs the secret or a token with the permission for the environment; and
+//! like any command, a deployment is recorded in the audit before it starts.
 
 use api_types::parameters::Parameters;
 use api_types::{
@@ -20,58 +20,58 @@ use forges::incoming_webhooks::{
 };
 use serde_json::json;
 
-use super::{CodeService, manager, may_deploy, refusal, service, shown};
+use super::{CodeService, manager, may_deploy, refusal, responses, service};
 use crate::Shared;
 use crate::audit::{self, Origin};
 use crate::body;
 use crate::failure::Failure;
-use crate::given::Given;
 use crate::guard::{Caller, token};
+use crate::request_parameters::QueryParameters;
 
-/// Who a webhook is from.
-enum From {
-    /// Somebody with a token.
+/// The sender of a webhook.
+enum Sender {
+    /// A user with a token.
     Caller(Caller),
     /// A forge that knows the secret.
     Forge,
 }
 
 /// A message whose sender is known.
-struct Message {
+struct WebhookMessage {
     host: ForgeKind,
-    from: From,
+    from: Sender,
     headers: HeaderMap,
     body: Bytes,
     pushes: Vec<ForgePush>,
     origin: Origin,
 }
 
-/// Code Manager's.
+/// The route of Code Manager.
 pub(crate) async fn webhook(
     State(api): State<Shared>,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
     request: Request,
 ) -> Result<Json<CodeWebhookReply>, Failure> {
     environments(&api, &routes::CODE_WEBHOOK, given, request).await
 }
 
-/// webhook-go's for control repositories.
+/// The route of webhook-go for control repositories.
 pub(crate) async fn webhook_r10k(
     State(api): State<Shared>,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
     request: Request,
 ) -> Result<Json<CodeWebhookReply>, Failure> {
     environments(&api, &routes::CODE_WEBHOOK_R10K, given, request).await
 }
 
-/// webhook-go's for repositories of modules.
+/// The route of webhook-go for repositories of modules.
 pub(crate) async fn webhook_module(
     State(api): State<Shared>,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
     request: Request,
 ) -> Result<Json<CodeWebhookReply>, Failure> {
     let query = CodeModuleWebhookQuery::read(given)?;
-    let message = Message::take(&api, query.kind.as_deref(), request).await?;
+    let message = WebhookMessage::take(&api, query.kind.as_deref(), request).await?;
     let manager = manager(&api)?;
     let repository = message.host.repository(&message.body);
     let mut wanted = Vec::new();
@@ -102,18 +102,18 @@ async fn environments(
     request: Request,
 ) -> Result<Json<CodeWebhookReply>, Failure> {
     let query = CodeWebhookQuery::read(given)?;
-    let message = Message::take(api, query.kind.as_deref(), request).await?;
-    let mut wanted = wanted(manager(api)?, &message.pushes, query.prefix.as_deref());
+    let message = WebhookMessage::take(api, query.kind.as_deref(), request).await?;
+    let mut wanted = deployments_for_push(manager(api)?, &message.pushes, query.prefix.as_deref());
     if query.prefix.is_none() {
         add_listed(manager(api)?, &message, &mut wanted).await?;
     }
     begin(api, route, &message, wanted).await
 }
 
-/// Environments of lists have other names than the branches that they are made of.
+/// Adds environments of lists, whose names differ from their branches.
 async fn add_listed(
     manager: &CodeManager,
-    message: &Message,
+    message: &WebhookMessage,
     wanted: &mut Vec<(EnvironmentName, DeploymentAction)>,
 ) -> Result<(), Failure> {
     let Some(repository) = message.host.repository(&message.body) else {
@@ -130,9 +130,9 @@ async fn add_listed(
     Ok(())
 }
 
-// === impl Message ===
+// === impl WebhookMessage ===
 
-impl Message {
+impl WebhookMessage {
     async fn take(api: &Shared, kind: Option<&str>, request: Request) -> Result<Self, Failure> {
         let service = service(api)?;
         let (headers, uri) = (request.headers().clone(), request.uri().clone());
@@ -166,16 +166,16 @@ fn header<'h>(headers: &'h HeaderMap) -> impl Fn(&str) -> Option<&'h str> + 'h {
     |name| headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// Begins what a message leads to.
+/// Starts the deployments for a message.
 async fn begin(
     api: &Shared,
     route: &'static Route,
-    message: &Message,
+    message: &WebhookMessage,
     wanted: Vec<(EnvironmentName, DeploymentAction)>,
 ) -> Result<Json<CodeWebhookReply>, Failure> {
-    let Message { host, from, .. } = message;
+    let WebhookMessage { host, from, .. } = message;
     let service = service(api)?;
-    if let From::Caller(caller) = from {
+    if let Sender::Caller(caller) = from {
         for (environment, _) in &wanted {
             may_deploy(api, caller, environment.as_str())?;
         }
@@ -184,8 +184,8 @@ async fn begin(
         return Ok(Json(reply(Vec::new())));
     }
     let taken = match from {
-        From::Forge => first_time(service, route, message, &wanted)?,
-        From::Caller(_) => Vec::new(),
+        Sender::Forge => refuse_repeated_delivery(service, route, message, &wanted)?,
+        Sender::Caller(_) => Vec::new(),
     };
     let forge = format!("webhook of {host}");
     let by = DeploymentRequester {
@@ -211,10 +211,10 @@ async fn begin(
     if submitted.is_err()
         && let Ok(mut deliveries) = service.deliveries.lock()
     {
-        // The forge sends it again, and then something must come of it.
+        // The forge sends it again, and the retry must be handled.
         deliveries.forget(&taken);
     }
-    let deploys = submitted?.deployments.into_iter().map(shown::queued);
+    let deploys = submitted?.deployments.into_iter().map(responses::queued);
     Ok(Json(reply(deploys.collect())))
 }
 
@@ -230,11 +230,13 @@ async fn sender(
     proof: WebhookProof,
     headers: &HeaderMap,
     uri: &Uri,
-) -> Result<From, Failure> {
+) -> Result<Sender, Failure> {
     let (kind, msg) = match (proof, token(headers, uri)) {
-        (WebhookProof::Right, _) => return Ok(From::Forge),
+        (WebhookProof::Right, _) => return Ok(Sender::Forge),
         (WebhookProof::Absent, Some(token)) => {
-            return Ok(From::Caller(Caller(api.access.authenticate(&token).await?)));
+            return Ok(Sender::Caller(Caller(
+                api.access.authenticate(&token).await?,
+            )));
         }
         (WebhookProof::Wrong, _) => (
             kinds::WEBHOOK_UNSIGNED,
@@ -251,8 +253,9 @@ async fn sender(
     Err(ApiError::new(kind, msg).into())
 }
 
-/// What to do: a branch that is said to be gone is taken away only if the sources say so, too.
-fn wanted(
+/// The deployments for a push: a deleted branch removes its environment only if the sources confirm
+/// the deletion.
+fn deployments_for_push(
     manager: &CodeManager,
     pushes: &[ForgePush],
     prefix: Option<&str>,
@@ -268,12 +271,12 @@ fn wanted(
     each.collect()
 }
 
-/// Refuses a message that was taken before, at the same route and for the same environments: a repository may
-/// have several webhooks. Answers what it is known by from now on.
-fn first_time(
+/// Refuses a message that was delivered before, on the same route and for the same environments: a
+/// repository may have several webhooks. Returns the key of the delivery.
+fn refuse_repeated_delivery(
     service: &CodeService,
     route: &Route,
-    message: &Message,
+    message: &WebhookMessage,
     wanted: &[(EnvironmentName, DeploymentAction)],
 ) -> Result<Vec<String>, Failure> {
     let (host, header) = (message.host, header(&message.headers));
@@ -307,9 +310,9 @@ fn misread(error: PushError) -> Failure {
     }
 }
 
-// === impl From ===
+// === impl Sender ===
 
-impl From {
+impl Sender {
     fn caller(&self) -> Option<&Caller> {
         match self {
             Self::Caller(caller) => Some(caller),

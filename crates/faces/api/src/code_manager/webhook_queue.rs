@@ -1,6 +1,7 @@
-//! webhook-go's addresses that are looked at: `GET /api/v1/queue` and `GET /health`.
+//! webhook-go's routes for its state: `GET /api/v1/queue` and `GET /health`.
 //!
-//! The rule: the queue is shown to those who may send webhooks with the secret, and to users who may view deployments.
+//! Invariant: the queue is visible with the secret of webhooks, and to users who may view
+//! deployments.
 
 use api_types::{
     ApiError, PreciseTimestamp, WebhookGoHealth, WebhookQueueItem, WebhookQueueTime, kinds,
@@ -16,15 +17,15 @@ use super::{manager, service};
 use crate::Shared;
 use crate::defaults::WEBHOOK_QUEUE_ITEMS;
 use crate::failure::Failure;
-use crate::given::Given;
 use crate::guard::token;
+use crate::request_parameters::QueryParameters;
 
 /// The last deployments, oldest first.
 pub(crate) async fn webhook_queue(
     State(api): State<Shared>,
     headers: HeaderMap,
     uri: Uri,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<Vec<WebhookQueueItem>>, Failure> {
     given.finish()?;
     may_look(&api, &headers, &uri).await?;
@@ -33,8 +34,10 @@ pub(crate) async fn webhook_queue(
     Ok(Json(newest.into_iter().rev().map(item).collect()))
 }
 
-/// Always the same, as webhook-go answers while it runs.
-pub(crate) async fn webhook_health(Given(given): Given) -> Result<Json<WebhookGoHealth>, Failure> {
+/// Always the same response, as webhook-go sends while it runs.
+pub(crate) async fn webhook_health(
+    QueryParameters(given): QueryParameters,
+) -> Result<Json<WebhookGoHealth>, Failure> {
     given.finish()?;
     Ok(Json(WebhookGoHealth {
         message: "running".to_owned(),

@@ -1,7 +1,7 @@
 //! Nodes without an agent: `/inventory/v1`.
 //!
-//! The rule: secrets go into a [`Connection`] at once, and come out only for users with the permission to see them,
-//! after an audit entry.
+//! Invariant: secrets are put into a [`Connection`] at once, and are returned only to users with
+//! the permission to see them, after an audit entry.
 
 mod targets;
 
@@ -21,23 +21,23 @@ use ssh::{Connection, CreateError, Duplicates, Shown};
 
 use crate::Shared;
 use crate::audit::{self, Origin};
-use crate::body::Strict;
+use crate::body::StrictBody;
 use crate::failure::Failure;
-use crate::given::Given;
 use crate::guard::Caller;
+use crate::request_parameters::QueryParameters;
 
 pub(crate) use self::targets::over_ssh;
 
 pub(crate) async fn create(
     State(api): State<Shared>,
     caller: Caller,
-    Strict(command): Strict<CreateConnection>,
+    StrictBody(command): StrictBody<CreateConnection>,
 ) -> Result<(StatusCode, Json<ConnectionCreated>), Failure> {
     check_transport("type", &command.kind)?;
     let certnames = certnames(&command.certnames)?;
     let duplicates = duplicates(command.duplicates.as_deref())?;
     if duplicates == Duplicates::Replace {
-        // What is replaced is gone.
+        // Replacing deletes the old connection.
         caller.demand(&api, "nodes", "delete_connections", "*")?;
     }
     let parameters = command.parameters.into_object("parameters")?;
@@ -52,7 +52,7 @@ pub(crate) async fn create(
         ApiError::invalid(&format!("{of}.{}", error.key), error.why)
     })?;
     if connection.replaces_agent() {
-        // Tasks for such nodes, and their secrets, go to the host that is named here.
+        // Tasks for such nodes, and their secrets, are sent to the host named here.
         caller.demand(&api, "tasks", "run", "*")?;
     }
     let created = api.connections.create(&certnames, connection, duplicates);
@@ -63,7 +63,7 @@ pub(crate) async fn create(
 
 pub(crate) async fn delete(
     State(api): State<Shared>,
-    Strict(command): Strict<DeleteConnection>,
+    StrictBody(command): StrictBody<DeleteConnection>,
 ) -> Result<StatusCode, Failure> {
     let certnames = certnames(&command.certnames)?;
     api.connections.delete(&certnames).await?;
@@ -74,7 +74,7 @@ pub(crate) async fn list(
     State(api): State<Shared>,
     caller: Caller,
     origin: Origin,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<ConnectionList>, Failure> {
     let asked = ConnectionsQuery::from_parameters(given)?;
     answer(&api, (&routes::CONNECTIONS, &origin), &caller, &asked).await
@@ -84,7 +84,7 @@ pub(crate) async fn query(
     State(api): State<Shared>,
     caller: Caller,
     origin: Origin,
-    Strict(asked): Strict<ConnectionsQuery>,
+    StrictBody(asked): StrictBody<ConnectionsQuery>,
 ) -> Result<Json<ConnectionList>, Failure> {
     answer(&api, (&routes::CONNECTIONS_POST, &origin), &caller, &asked).await
 }

@@ -1,7 +1,7 @@
-//! `targets[]` of `POST command/task`: how nodes are reached for one job.
+//! `targets[]` of `POST command/task`: connections to nodes for one job.
 //!
-//! The rule, as Puppet Enterprise has it: only whoever may run the task on all nodes may say so,
-//! since the hosts behind such nodes are whatever he names.
+//! Invariant: as in Puppet Enterprise, this needs the permission to run the task on all nodes,
+//! since the caller chooses the hosts behind such nodes.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::guard::Caller;
 use crate::refusals::scope_refusal;
 
-/// Seals the connections of `targets` into the request.
+/// Encrypts the connections of `targets` and adds them to the request.
 pub(crate) async fn over_ssh(
     api: &Shared,
     caller: &Caller,
@@ -41,7 +41,7 @@ pub(crate) async fn over_ssh(
         return Err(ApiError::new(kinds::NOT_PERMITTED, msg).into());
     }
     let nodes = match request.nodes.take() {
-        // Those on which the caller may run it.
+        // The nodes on which the caller may run it.
         Some(nodes) => nodes,
         None => {
             let nodes = api.jobs.targets(&request.scope, &request.environment).await;
@@ -72,12 +72,12 @@ pub(crate) async fn over_ssh(
         let sealed = api.connections.seal(&connection);
         request.over_ssh.add(hosts, sealed);
     }
-    // As they are now: what the scope comes to may change.
+    // The nodes are fixed now: the scope may resolve to others later.
     request.nodes = Some(nodes);
     Ok(())
 }
 
-/// Takes the keys that are no part of the connection.
+/// Removes the keys that are not part of the connection.
 fn hostnames(target: &mut Object, place: &str) -> Result<Vec<Certname>, ApiError> {
     match target.remove("transport") {
         Some(Value::String(transport)) => {

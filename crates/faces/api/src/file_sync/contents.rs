@@ -1,6 +1,7 @@
-//! `GET manifests/…` and `GET blobs/sha256/…`: what versions are made of.
+//! `GET manifests/…` and `GET blobs/sha256/…`: the content of versions.
 //!
-//! The rule: what has a name here never changes, so whoever has it need not ask again.
+//! Invariant: an object with a name here never changes, so a client that has it need not request it
+//! again.
 
 use std::io::SeekFrom;
 
@@ -21,15 +22,15 @@ use crate::Shared;
 use crate::code_manager::environment;
 use crate::defaults::BLOB_CHUNK_BYTES;
 use crate::failure::Failure;
-use crate::given::Variables;
+use crate::request_parameters::PathVariables;
 
-/// For a year, the longest that caches believe.
+/// One year, the longest time that caches accept.
 const IMMUTABLE: &str = "private, max-age=31536000, immutable";
 const BYTES: &str = "application/octet-stream";
 
 pub(crate) async fn manifest(
     State(api): State<Shared>,
-    Variables((name, version)): Variables<(String, String)>,
+    PathVariables((name, version)): PathVariables<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
     let environment = environment("environment", &name)?;
@@ -55,7 +56,7 @@ pub(crate) async fn manifest(
 
 pub(crate) async fn blob(
     State(api): State<Shared>,
-    Variables(hash): Variables<String>,
+    PathVariables(hash): PathVariables<String>,
     headers: HeaderMap,
 ) -> Result<Response, Failure> {
     let hash: ContentHash = hash.parse().map_err(|()| {
@@ -72,7 +73,7 @@ pub(crate) async fn blob(
     }
     let range = match range(&headers, size_bytes, &etag) {
         Ok(range) => range,
-        Err(Unsatisfiable) => return Ok(unsatisfiable(size_bytes)),
+        Err(UnsatisfiableRange) => return Ok(unsatisfiable(size_bytes)),
     };
     let (first, count) = range.unwrap_or((0, size_bytes));
     let mut file = tokio::fs::File::from_std(file);
@@ -124,17 +125,17 @@ fn is_known(headers: &HeaderMap, etag: &str) -> bool {
     known.any(|known| known.split(',').any(|it| [etag, "*"].contains(&it.trim())))
 }
 
-/// A range that no content of this size has.
+/// A range outside of the content.
 #[derive(Debug, PartialEq, Eq)]
-struct Unsatisfiable;
+struct UnsatisfiableRange;
 
-/// The part that is asked for: its first byte, and how many. Several parts, and what makes no sense, are the
+/// The requested part: offset and length. Several ranges and invalid ones are answered with the
 /// whole, as RFC 9110 allows.
 fn range(
     headers: &HeaderMap,
     size_bytes: u64,
     etag: &str,
-) -> Result<Option<(u64, u64)>, Unsatisfiable> {
+) -> Result<Option<(u64, u64)>, UnsatisfiableRange> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
     if text(header::IF_RANGE).is_some_and(|known| known != etag) {
         return Ok(None);
@@ -146,12 +147,12 @@ fn range(
     let (first, last) = match (first.parse::<u64>(), last.parse::<u64>()) {
         (Ok(first), Ok(last)) if first <= last => (first, last),
         (Ok(first), Err(_)) if last.is_empty() => (first, u64::MAX),
-        (Err(_), Ok(0)) if first.is_empty() => return Err(Unsatisfiable),
+        (Err(_), Ok(0)) if first.is_empty() => return Err(UnsatisfiableRange),
         (Err(_), Ok(count)) if first.is_empty() => (size_bytes.saturating_sub(count), u64::MAX),
         _ => return Ok(None),
     };
     if first >= size_bytes {
-        return Err(Unsatisfiable);
+        return Err(UnsatisfiableRange);
     }
     let last = last.min(size_bytes - 1);
     Ok(Some((first, last - first + 1)))
@@ -175,8 +176,8 @@ mod tests {
             ("bytes=7-100", Ok(Some((7, 3)))),
             ("bytes=-3", Ok(Some((7, 3)))),
             ("bytes=-30", Ok(Some((0, 10)))),
-            ("bytes=10-", Err(Unsatisfiable)),
-            ("bytes=-0", Err(Unsatisfiable)),
+            ("bytes=10-", Err(UnsatisfiableRange)),
+            ("bytes=-0", Err(UnsatisfiableRange)),
             ("bytes=3-2", Ok(None)),
             ("bytes=0-1,3-4", Ok(None)),
             ("bytes=99999999999999999999-", Ok(None)),

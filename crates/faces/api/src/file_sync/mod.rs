@@ -1,11 +1,11 @@
-//! File sync, `/file-sync/v1`: other tools publish, other servers follow.
+//! File sync, `/file-sync/v1`: other tools publish code, other servers follow.
 //!
-//! The rules: who follows is known by the verified client certificate, whose name must be on the list; and
-//! what a request names is parsed before it is looked for.
+//! Invariants: followers are identified by their verified client certificate, whose name must be on
+//! the list; and every name in a request is parsed before it is looked up.
 
 mod contents;
 mod publish;
-mod shown;
+mod responses;
 
 use api_types::{
     ApiError, CheckInCommand, CheckedIn, CodeClientStatus, FileSyncCommitsReply, FileSyncVersions,
@@ -19,14 +19,14 @@ use pki::Privilege;
 use serde_json::json;
 
 use crate::Shared;
-use crate::body::Strict;
+use crate::body::StrictBody;
 use crate::failure::Failure;
 
 pub(crate) use contents::{blob, manifest};
 pub(crate) use publish::publish;
-pub(crate) use shown::{clients, services};
+pub(crate) use responses::{clients, services};
 
-/// Lets a server through that may follow this one.
+/// Admits a server that may follow this one.
 pub(crate) fn admit(api: &Shared, peer: Option<&PeerCertificate>) -> Result<(), ApiError> {
     let Some(certname) = peer.and_then(PeerCertificate::certname) else {
         let msg =
@@ -46,11 +46,11 @@ pub(crate) fn admit(api: &Shared, peer: Option<&PeerCertificate>) -> Result<(), 
     Err(ApiError::new(kinds::NOT_PERMITTED, msg).with("certname", json!(certname)))
 }
 
-/// Those who follow; an error where the server deploys no code.
+/// The file sync service; an error if the server deploys no code.
 fn sync(api: &Shared) -> Result<&FileSync, Failure> {
     let sync = crate::code_manager::manager(api)?.file_sync();
     sync.ok_or_else(|| {
-        let msg = "nobody can follow this server";
+        let msg = "no server can follow this one";
         ApiError::new(kinds::NO_CODE_MANAGER, msg).into()
     })
 }
@@ -62,7 +62,7 @@ pub(crate) async fn latest(
     Ok(Json([(REPOSITORY.to_owned(), latest)].into()))
 }
 
-/// A follower keeps those that it has.
+/// The versions, which a follower keeps if it has them.
 pub(crate) async fn versions(State(api): State<Shared>) -> Result<Json<FileSyncVersions>, Failure> {
     let versions = sync(&api)?.versions().await.map_err(refusal)?;
     let mut kept = FileSyncVersions::default();
@@ -79,7 +79,7 @@ pub(crate) async fn versions(State(api): State<Shared>) -> Result<Json<FileSyncV
 pub(crate) async fn check_in(
     State(api): State<Shared>,
     Extension(peer): Extension<PeerCertificate>,
-    Strict(command): Strict<CheckInCommand>,
+    StrictBody(command): StrictBody<CheckInCommand>,
 ) -> Result<Json<CheckedIn>, Failure> {
     let sync = sync(&api)?;
     let name = peer.certname().unwrap_or_default();
@@ -94,7 +94,7 @@ pub(crate) async fn check_in(
 
 pub(crate) async fn force(
     State(api): State<Shared>,
-    Strict(ForceSyncCommand {}): Strict<ForceSyncCommand>,
+    StrictBody(ForceSyncCommand {}): StrictBody<ForceSyncCommand>,
 ) -> Result<Json<CodeClientStatus>, Failure> {
     sync(&api)?.force().await;
     Ok(Json(clients(crate::code_manager::manager(&api)?)))

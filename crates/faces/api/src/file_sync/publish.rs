@@ -1,4 +1,5 @@
-//! `POST commit` and `POST publish`: another tool wrote environments into the staging directory.
+//! `POST commit` and `POST publish`: publish environments that another tool wrote into the staging
+//! directory.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::sync;
 use crate::Shared;
-use crate::body::Strict;
+use crate::body::StrictBody;
 use crate::code_manager::{ended_all, environment, manager, may_deploy, refusal};
 use crate::failure::Failure;
 use crate::guard::Caller;
@@ -21,7 +22,7 @@ use crate::guard::Caller;
 pub(crate) async fn publish(
     State(api): State<Shared>,
     caller: Caller,
-    Strict(command): Strict<FileSyncCommitCommand>,
+    StrictBody(command): StrictBody<FileSyncCommitCommand>,
 ) -> Result<Json<FileSyncCommitsReply>, Failure> {
     let named = command.environment();
     let named = named.map_err(|(place, what)| ApiError::invalid(place, what))?;

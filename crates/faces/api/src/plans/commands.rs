@@ -10,11 +10,11 @@ use jobs::{PlanEnd, PlanStart};
 
 use super::refusal;
 use crate::Shared;
-use crate::base::Base;
-use crate::body::Strict;
+use crate::base::BaseUrl;
+use crate::body::StrictBody;
 use crate::failure::Failure;
-use crate::given::job_number;
 use crate::guard::Caller;
+use crate::request_parameters::job_number;
 use crate::task;
 
 pub(super) type Named = Result<(StatusCode, Json<PlanName>), Failure>;
@@ -22,7 +22,7 @@ pub(super) type Named = Result<(StatusCode, Json<PlanName>), Failure>;
 pub(crate) async fn start(
     State(api): State<Shared>,
     caller: Caller,
-    Strict(command): Strict<PlanStartCommand>,
+    StrictBody(command): StrictBody<PlanStartCommand>,
 ) -> Named {
     command.check()?;
     let plan = PlanStart {
@@ -40,9 +40,9 @@ pub(crate) async fn start(
 
 pub(crate) async fn task(
     State(api): State<Shared>,
-    base: Base,
+    base: BaseUrl,
     caller: Caller,
-    Strict(mut command): Strict<TaskCommand>,
+    StrictBody(mut command): StrictBody<TaskCommand>,
 ) -> Result<(StatusCode, Json<JobCreated>), Failure> {
     let Some(plan_job) = command.plan_job.take() else {
         return Err(ApiError::invalid("plan_job", "this key is needed").into());
@@ -61,7 +61,7 @@ pub(crate) async fn task(
 pub(crate) async fn finish(
     State(api): State<Shared>,
     caller: Caller,
-    Strict(command): Strict<PlanFinishCommand>,
+    StrictBody(command): StrictBody<PlanFinishCommand>,
 ) -> Named {
     let number = number(&command.plan_job)?;
     let end = PlanEnd {

@@ -1,7 +1,7 @@
 //! `GET plan_jobs/:id/events` and `GET plan_jobs/:id/event/:eid`.
 //!
-//! The rule: what a plan printed is cut in the list and whole in the single event; what a plan
-//! returned is stored once, with the plan job, and shown in its last event.
+//! Invariant: a message of a plan is truncated in the list and complete in the single event; the
+//! result of a plan is stored once, with the plan job, and shown in its last event.
 
 use api_types::{
     ApiError, EventsQuery, NextEvents, Object, PlanEvent, PlanEvents, Timestamp, kinds,
@@ -13,17 +13,17 @@ use store::{PlanEventRow, PlanJobRow};
 
 use super::jobs::{existing, parsed};
 use crate::Shared;
-use crate::base::Base;
+use crate::base::BaseUrl;
 use crate::defaults::{EVENTS, OUT_MESSAGE_BYTES};
 use crate::failure::Failure;
-use crate::given::{Given, Variables, job_number};
 use crate::jobs::object;
+use crate::request_parameters::{PathVariables, QueryParameters, job_number};
 
 pub(crate) async fn list(
     State(api): State<Shared>,
-    base: Base,
-    Variables(plan_job): Variables<String>,
-    Given(given): Given,
+    base: BaseUrl,
+    PathVariables(plan_job): PathVariables<String>,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<PlanEvents>, Failure> {
     let start = EventsQuery::read(given)?.start;
     let start = i64::try_from(start).unwrap_or(i64::MAX);
@@ -49,8 +49,8 @@ pub(crate) async fn list(
 
 pub(crate) async fn show(
     State(api): State<Shared>,
-    Variables((plan_job, id)): Variables<(String, String)>,
-    Given(given): Given,
+    PathVariables((plan_job, id)): PathVariables<(String, String)>,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<PlanEvent>, Failure> {
     given.finish()?;
     let id = job_number("event", &id)?.get();

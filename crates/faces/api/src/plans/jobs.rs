@@ -12,19 +12,19 @@ use serde_json::Value;
 use store::{Asks, JobStateRow, PlanJobFilter, PlanJobRow, PlanQuestionRow, PlanStepState};
 
 use crate::Shared;
-use crate::base::Base;
+use crate::base::BaseUrl;
 use crate::defaults::PLAN_RESULTS_CHARS;
 use crate::failure::Failure;
-use crate::given::{Given, Variables, job_number, store_page};
 use crate::jobs::{end_of_second, job_order, object, seconds, statuses};
-use crate::owners::{Kept, Owners};
+use crate::owners::{Owners, StoredOwner};
 use crate::plans::refusal;
 use crate::plans::steps::step_name;
+use crate::request_parameters::{PathVariables, QueryParameters, job_number, store_page};
 
 pub(crate) async fn list(
     State(api): State<Shared>,
-    base: Base,
-    Given(given): Given,
+    base: BaseUrl,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<PlanJobList>, Failure> {
     let query = PlanJobsQuery::read(given)?;
     let page = store_page(query.page);
@@ -53,9 +53,9 @@ pub(crate) async fn list(
 
 pub(crate) async fn show(
     State(api): State<Shared>,
-    base: Base,
-    Variables(number): Variables<String>,
-    Given(given): Given,
+    base: BaseUrl,
+    PathVariables(number): PathVariables<String>,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<PlanJob>, Failure> {
     given.finish()?;
     let row = existing(&api, &number).await?;
@@ -73,7 +73,7 @@ pub(crate) async fn show(
     }))
 }
 
-/// The questions that plans of a list wait with.
+/// Open questions of the plan jobs in a list.
 struct Questions(BTreeMap<i64, Vec<PlanQuestion>>);
 
 impl Questions {
@@ -105,14 +105,14 @@ fn question(row: PlanQuestionRow) -> PlanQuestion {
     }
 }
 
-/// The plan job that a path names.
+/// The plan job with the number in a path.
 pub(crate) async fn existing(api: &Shared, number: &str) -> Result<PlanJobRow, Failure> {
     let number = job_number("plan_job", number)?.get();
     let row = api.store.plan_job(number).await?;
     row.ok_or_else(|| refusal(jobs::PlanJobError::Unknown(number)))
 }
 
-/// What was stored as JSON.
+/// Parses a value stored as JSON.
 pub(crate) fn parsed(number: i64, json: Option<&str>) -> Value {
     let Some(json) = json else {
         return Value::Null;
@@ -123,7 +123,7 @@ pub(crate) fn parsed(number: i64, json: Option<&str>) -> Value {
     })
 }
 
-/// Refuses a list whose results do not fit into memory together with those of others.
+/// Refuses a list whose results exceed the memory limit.
 fn bounded(rows: &[PlanJobRow]) -> Result<(), ApiError> {
     let chars: u64 = rows.iter().map(|row| row.result_chars).sum();
     if chars <= PLAN_RESULTS_CHARS {
@@ -146,12 +146,12 @@ fn filter(query: &PlanJobsQuery) -> PlanJobFilter {
     }
 }
 
-fn kept(row: &PlanJobRow) -> Kept {
-    Kept::user(&row.owner, &row.owner_id)
+fn kept(row: &PlanJobRow) -> StoredOwner {
+    StoredOwner::user(&row.owner, &row.owner_id)
 }
 
-/// As in the list, without the result.
-fn item(base: &Base, row: PlanJobRow, owners: &Owners) -> PlanJob {
+/// A plan job as in the list, without its result.
+fn item(base: &BaseUrl, row: PlanJobRow, owners: &Owners) -> PlanJob {
     let now = || jiff::Timestamp::now().as_millisecond();
     let until = row.finished_ms.unwrap_or_else(now);
     let number = row.number;

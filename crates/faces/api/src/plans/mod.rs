@@ -1,7 +1,7 @@
 //! Plans and plan jobs.
 //!
-//! This server shows the plans of an environment, runs them, and keeps the record of plans that Bolt
-//! runs.
+//! This server shows the plans of an environment, runs them, and stores the record of plans that
+//! Bolt runs.
 
 pub(crate) mod commands;
 pub(crate) mod events;
@@ -21,18 +21,18 @@ use environments::{PlanMetadata, PlanName, PlanParameter};
 use serde_json::{Value, json};
 
 use crate::Shared;
-use crate::base::Base;
+use crate::base::BaseUrl;
 use crate::code;
 use crate::failure::Failure;
-use crate::given::{Given, Variables};
 use crate::guard::Caller;
+use crate::request_parameters::{PathVariables, QueryParameters};
 
-/// Private plans are for other plans: they are left out here; they can be shown, and are not run.
+/// Lists plans without private ones, which only other plans run; they can be shown.
 pub(crate) async fn list(
     State(api): State<Shared>,
-    base: Base,
+    base: BaseUrl,
     caller: Caller,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<PlanList>, Failure> {
     let query = TasksQuery::read(given)?;
     let (environment, plans) = code::read(&api, &query.environment, |code| code.plans()).await?;
@@ -50,10 +50,10 @@ pub(crate) async fn list(
 
 pub(crate) async fn show(
     State(api): State<Shared>,
-    base: Base,
+    base: BaseUrl,
     caller: Caller,
-    Variables((module, plan)): Variables<(String, String)>,
-    Given(given): Given,
+    PathVariables((module, plan)): PathVariables<(String, String)>,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<PlanDetail>, Failure> {
     let query = TasksQuery::read(given)?;
     let name = plan_name("plan", &format!("{module}::{plan}"))?;
@@ -77,7 +77,7 @@ pub(crate) async fn show(
     }))
 }
 
-/// A plan's name that was given at `place`.
+/// Parses the name of a plan at `place`.
 pub(crate) fn plan_name(place: &str, text: &str) -> Result<PlanName, ApiError> {
     check_plan_name(place, text)?;
     let parsed = text.parse();
@@ -91,8 +91,8 @@ fn may_run(api: &Shared, caller: &Caller, name: &PlanName, environment: &str) ->
         .is_ok()
 }
 
-/// Refuses a caller who may not run the plan with the code of this environment. On which nodes its
-/// jobs may run, is asked when it makes them.
+/// Refuses a caller who may not run the plan in this environment. Permissions on nodes are checked
+/// when the plan creates jobs.
 pub(crate) fn demand(
     api: &Shared,
     caller: &Caller,
@@ -103,11 +103,12 @@ pub(crate) fn demand(
     Ok(())
 }
 
-fn address(base: &Base, name: &PlanName) -> String {
+fn address(base: &BaseUrl, name: &PlanName) -> String {
     base.at(&format!("plans/{}/{}", name.module(), name.plan()))
 }
 
-/// As PE shows it, and whether the plan and its parameters are to be hidden.
+/// Metadata in the form of Puppet Enterprise, with marks for a private plan and sensitive
+/// parameters.
 fn metadata(plan: &PlanMetadata) -> Object {
     let parameters = plan.parameters.iter();
     let parameters: Object = parameters
@@ -128,7 +129,7 @@ fn parameter(parameter: &PlanParameter) -> Object {
     let mut shown = Object::new();
     shown.insert("type".to_owned(), json!(parameter.kind));
     if let Some(default) = &parameter.default {
-        // That there is one is no secret: it need not be given.
+        // A default is shown as present, without its value: the parameter is optional.
         let default = match parameter.sensitive {
             true => json!(REDACTED),
             false => default.clone(),
@@ -144,7 +145,7 @@ fn parameter(parameter: &PlanParameter) -> Object {
     shown
 }
 
-/// What a client is told when a plan job was left as it is.
+/// The error for a plan job that was not changed.
 pub(crate) fn refusal(error: PlanJobError) -> Failure {
     let text = error.to_string();
     let (kind, number) = match error {

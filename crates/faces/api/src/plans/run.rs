@@ -1,7 +1,7 @@
 //! `POST command/plan_run` and `environment_plan_run`.
 //!
-//! The rule: what can be known to be wrong before the plan is evaluated is refused here, all mistakes
-//! of the parameters at once; whatever else is wrong with a plan is how its plan job ends.
+//! Invariant: mistakes that can be found before the evaluation are refused here, all mistakes of
+//! the parameters at once; any other mistake becomes the result of the plan job.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -23,8 +23,8 @@ use store::{SlotKey, StoreError};
 use super::commands::named;
 use super::{params, plan_name, running};
 use crate::Shared;
-use crate::base::Base;
-use crate::body::Strict;
+use crate::base::BaseUrl;
+use crate::body::StrictBody;
 use crate::code;
 use crate::code_manager;
 use crate::failure::Failure;
@@ -32,21 +32,22 @@ use crate::guard::Caller;
 use crate::refusals::scope_refusal;
 use crate::scope::engine_scope;
 
-/// Of a plan that keeps deployments from its environment.
+/// Name of the mode in which a plan blocks deployments of its environment.
 pub(super) const LOCK: &str = "lock";
 
-/// The number of the plan job, and where it is.
+/// The number of the plan job, and its location.
 type Started = Result<(StatusCode, [(HeaderName, String); 1], Json<PlanName>), Failure>;
 
 pub(crate) async fn run(
     State(api): State<Shared>,
-    base: Base,
+    base: BaseUrl,
     caller: Caller,
-    Strict(command): Strict<PlanRunCommand>,
+    StrictBody(command): StrictBody<PlanRunCommand>,
 ) -> Started {
     command.check()?;
-    let wanted = wanted(&api, &caller, &command.plan_name, &command.environment).await?;
-    let options = RunOptions {
+    let wanted =
+        find_permitted_plan(&api, &caller, &command.plan_name, &command.environment).await?;
+    let options = PlanRunOptions {
         params: command.params,
         description: command.description,
         userdata: command.userdata,
@@ -56,29 +57,29 @@ pub(crate) async fn run(
         unattended: command.unattended,
     };
     let request = PlanRequest::new(&api, &caller, wanted, options)?;
-    started(&api, &base, request).await
+    start_and_name(&api, &base, request).await
 }
 
 pub(crate) async fn environment_run(
     State(api): State<Shared>,
-    base: Base,
+    base: BaseUrl,
     caller: Caller,
-    Strict(command): Strict<EnvironmentPlanRunCommand>,
+    StrictBody(command): StrictBody<EnvironmentPlanRunCommand>,
 ) -> Started {
     let request = prepared(&api, &caller, command).await?;
-    started(&api, &base, request).await
+    start_and_name(&api, &base, request).await
 }
 
-/// A plan that is checked and may be started.
+/// Validates a request; the plan may then be started.
 pub(crate) async fn prepared(
     api: &Shared,
     caller: &Caller,
     command: EnvironmentPlanRunCommand,
 ) -> Result<PlanRequest, Failure> {
     command.check()?;
-    let wanted = wanted(api, caller, &command.plan_name, &command.environment).await?;
+    let wanted = find_permitted_plan(api, caller, &command.plan_name, &command.environment).await?;
     let params = values(api, caller, command.params, &wanted.environment.name).await?;
-    let options = RunOptions {
+    let options = PlanRunOptions {
         params,
         description: command.description,
         userdata: command.userdata,
@@ -91,7 +92,7 @@ pub(crate) async fn prepared(
 }
 
 /// The options of one run of a plan.
-struct RunOptions {
+struct PlanRunOptions {
     params: Object,
     description: String,
     userdata: Object,
@@ -101,7 +102,7 @@ struct RunOptions {
     unattended: Option<bool>,
 }
 
-/// A plan, and how it is to be run.
+/// A validated request to run a plan.
 pub(crate) struct PlanRequest {
     launch: Launch,
     code: PlanCode,
@@ -111,8 +112,8 @@ impl PlanRequest {
     fn new(
         api: &Shared,
         caller: &Caller,
-        wanted: Wanted,
-        options: RunOptions,
+        wanted: PermittedPlan,
+        options: PlanRunOptions,
     ) -> Result<Self, ApiError> {
         let default = api.info.plan_code.of(&wanted.environment.name);
         let code = options.code.unwrap_or(default);
@@ -123,12 +124,12 @@ impl PlanRequest {
         Ok(Self { launch, code })
     }
 
-    /// Names of the given parameters that are secret.
+    /// Names of the given parameters that are sensitive.
     pub(crate) fn sensitive(&self) -> &[String] {
         &self.launch.sensitive
     }
 
-    /// These parameters are secret too, whatever the plan says of them.
+    /// Marks more parameters as sensitive, whatever the plan declares.
     pub(crate) fn add_sensitive(&mut self, names: &[String]) {
         let known = &mut self.launch.sensitive;
         for name in names {
@@ -138,13 +139,13 @@ impl PlanRequest {
         }
     }
 
-    /// The plan runs for this slot of a schedule.
+    /// Sets the slot of the schedule that starts the plan.
     pub(crate) fn set_slot(&mut self, slot: SlotKey) {
         self.launch.slot = Some(slot);
     }
 }
 
-/// Starts a plan; gives the number of its plan job.
+/// Starts a plan; returns the number of its plan job.
 pub(crate) async fn start(api: &Shared, request: PlanRequest) -> Result<i64, Failure> {
     let PlanRequest { mut launch, code } = request;
     let hold = match code {
@@ -163,15 +164,15 @@ pub(crate) async fn start(api: &Shared, request: PlanRequest) -> Result<i64, Fai
     Ok(number)
 }
 
-async fn started(api: &Shared, base: &Base, request: PlanRequest) -> Started {
+async fn start_and_name(api: &Shared, base: &BaseUrl, request: PlanRequest) -> Started {
     let number = start(api, request).await?;
     let place = base.at(&format!("plan_jobs/{number}"));
     let (status, name) = named(number);
     Ok((status, [(header::LOCATION, place)], name))
 }
 
-/// A plan that is there, and that the caller may run.
-struct Wanted {
+/// An existing plan that the caller may run.
+struct PermittedPlan {
     name: environments::PlanName,
     environment: EnvironmentCode,
     metadata: PlanMetadata,
@@ -179,13 +180,13 @@ struct Wanted {
     replaced_functions: BTreeMap<String, String>,
 }
 
-/// Who may not run a plan does not learn whether it is there.
-async fn wanted(
+/// Finds the plan. A caller who may not run it does not learn whether it exists.
+async fn find_permitted_plan(
     api: &Shared,
     caller: &Caller,
     name: &str,
     environment: &str,
-) -> Result<Wanted, Failure> {
+) -> Result<PermittedPlan, Failure> {
     let name = plan_name("plan_name", name)?;
     super::demand(api, caller, name.as_str(), environment)?;
     let asked = name.clone();
@@ -204,7 +205,7 @@ async fn wanted(
         let what = format!("the plan `{name}` is private: only other plans run it");
         return Err(ApiError::invalid("plan_name", what).into());
     }
-    Ok(Wanted {
+    Ok(PermittedPlan {
         name,
         environment,
         metadata: plan.metadata,
@@ -215,11 +216,11 @@ async fn wanted(
 
 fn launch(
     caller: &Caller,
-    wanted: Wanted,
-    options: RunOptions,
+    wanted: PermittedPlan,
+    options: PlanRunOptions,
     code: PlanCode,
 ) -> Result<Launch, ApiError> {
-    let Wanted {
+    let PermittedPlan {
         name,
         environment,
         metadata,
@@ -235,7 +236,7 @@ fn launch(
             PlanCode::Pinned | PlanCode::Lock => environment.code_id,
             PlanCode::Latest => None,
         },
-        code: Some(said(code).to_owned()),
+        code: Some(code_mode_name(code).to_owned()),
         params: options.params,
         sensitive,
         description: options.description,
@@ -264,8 +265,8 @@ fn visible_groups(api: &Shared, caller: &Caller) -> BTreeSet<String> {
     visible.map(|group| group.name.clone()).collect()
 }
 
-/// As the plan job shows it.
-fn said(code: PlanCode) -> &'static str {
+/// The name of the code mode, as shown with the plan job.
+fn code_mode_name(code: PlanCode) -> &'static str {
     match code {
         PlanCode::Pinned => "pinned",
         PlanCode::Lock => LOCK,
@@ -273,7 +274,7 @@ fn said(code: PlanCode) -> &'static str {
     }
 }
 
-/// Parameters as the plan gets them: what stands for nodes becomes their certnames.
+/// Parameters for the plan: targets are resolved to certnames.
 async fn values(
     api: &Shared,
     caller: &Caller,
@@ -289,20 +290,21 @@ async fn values(
             }
             (Some(PlanParamKind::Query), query) => ScopeKind::Query(query),
             (Some(PlanParamKind::NodeGroup), Value::String(group)) => ScopeKind::NodeGroup(group),
-            // `check` refused it.
+            // `check` refused it before.
             (Some(PlanParamKind::NodeGroup), other) => ScopeKind::NodeGroup(other.to_string()),
         };
-        let scope = engine_scope(api, caller, scope).map_err(|refused| of(&name, refused))?;
+        let scope = engine_scope(api, caller, scope)
+            .map_err(|refused| with_parameter_name(&name, refused))?;
         let nodes = api.jobs.targets(&scope, environment).await;
-        let nodes = nodes.map_err(|error| of(&name, scope_refusal(&error)))?;
+        let nodes = nodes.map_err(|error| with_parameter_name(&name, scope_refusal(&error)))?;
         let nodes = nodes.iter().map(|node| json!(node.as_str()));
         values.insert(name, nodes.collect());
     }
     Ok(values)
 }
 
-/// Tells which parameter it is about.
-fn of(name: &str, Failure(mut refused): Failure) -> Failure {
+/// Adds the name of the parameter to an error.
+fn with_parameter_name(name: &str, Failure(mut refused): Failure) -> Failure {
     let place = format!("params.{name}");
     refused.body.msg = format!("{place}: {}", refused.body.msg);
     Failure(refused.with("path", json!(place)))
@@ -311,8 +313,8 @@ fn of(name: &str, Failure(mut refused): Failure) -> Failure {
 fn refusal(error: PlanError) -> Failure {
     match &error {
         PlanError::Store(StoreError::OutcomeUnknown(_)) => {
-            let msg = "the database was lost while the plan was being written down, and nobody knows \
-                       whether it was; look into the list of plan jobs when it is back";
+            let msg = "the database was lost while the plan was being written down, so it is unknown whether \
+                       it was; look into the list of plan jobs when it is back";
             ApiError::new(kinds::OUTCOME_UNKNOWN, msg)
                 .with("never_starts", json!(false))
                 .into()

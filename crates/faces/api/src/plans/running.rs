@@ -1,7 +1,7 @@
-//! `POST command/stop_plan`, `plan_resume` and `plan_answer`: what people do to plans that run.
+//! `POST command/stop_plan`, `plan_resume` and `plan_answer`: commands on running plans.
 //!
-//! The rule: whoever lets a plan go on, or answers it, decides what it does next, so he needs the right
-//! to run that very plan; stopping needs what stopping a job needs.
+//! Invariant: resuming or answering a plan decides what it does next, and needs the permission to
+//! run that plan; stopping needs the permission to stop jobs.
 
 use ::plans::{PlanError, StepId};
 use api_types::{
@@ -16,17 +16,17 @@ use serde_json::{Value, json};
 use super::commands::{Named, named, number};
 use super::run::LOCK;
 use crate::Shared;
-use crate::body::Strict;
+use crate::body::StrictBody;
 use crate::code_manager;
 use crate::failure::Failure;
 use crate::guard::Caller;
 use crate::stop;
 
-/// A plan of this server, or the record of one that Bolt runs.
+/// Stops a plan of this server, or the record of one that Bolt runs.
 pub(crate) async fn stop(
     State(api): State<Shared>,
     caller: Caller,
-    Strict(command): Strict<StopPlanCommand>,
+    StrictBody(command): StrictBody<StopPlanCommand>,
 ) -> Named {
     let number = number(&command.plan_job)?;
     let login = &caller.0.login;
@@ -44,12 +44,12 @@ pub(crate) async fn stop(
     Ok(named(number))
 }
 
-/// The jobs that Bolt began for a plan.
+/// Stops the jobs that Bolt started for a plan.
 async fn stop_jobs(api: &Shared, plan_job: i64) -> Result<(), Failure> {
     let states = api.store.plan_steps(plan_job).await?;
     for history in states.chunk_by(|one, next| one.job == next.job) {
         if let Some(state) = history.first() {
-            // One that is over is left as it is.
+            // An ended job stays as it is.
             let stopped = api.jobs.stop(state.job, true).await;
             stopped.map_err(stop::refusal)?;
         }
@@ -60,7 +60,7 @@ async fn stop_jobs(api: &Shared, plan_job: i64) -> Result<(), Failure> {
 pub(crate) async fn resume(
     State(api): State<Shared>,
     caller: Caller,
-    Strict(command): Strict<PlanResumeCommand>,
+    StrictBody(command): StrictBody<PlanResumeCommand>,
 ) -> Result<(StatusCode, Json<PlanResumed>), Failure> {
     let number = number(&command.plan_job)?;
     let from = command.from_step.as_deref();
@@ -94,7 +94,7 @@ async fn hold(api: &Shared, number: i64) -> Result<Option<EnvironmentHold>, Fail
 pub(crate) async fn answer(
     State(api): State<Shared>,
     caller: Caller,
-    Strict(command): Strict<PlanAnswerCommand>,
+    StrictBody(command): StrictBody<PlanAnswerCommand>,
 ) -> Named {
     let number = number(&command.plan_job)?;
     let step = step("step", &command.step)?;
@@ -107,7 +107,7 @@ pub(crate) async fn answer(
     Ok(named(number))
 }
 
-/// Refuses who may not run the plan of this plan job.
+/// Refuses a caller who may not run the plan of this plan job.
 async fn may_run(api: &Shared, caller: &Caller, number: i64) -> Result<(), Failure> {
     let row = api.store.plan_job(number).await?;
     let row = row.ok_or_else(|| refusal(PlanError::Unknown(number)))?;
@@ -119,7 +119,7 @@ fn step(place: &str, text: &str) -> Result<StepId, ApiError> {
         .map_err(|error| ApiError::invalid(place, error))
 }
 
-/// What a client is told when nothing was done with a plan.
+/// The error for a command that did not change a plan.
 pub(super) fn refusal(error: PlanError) -> Failure {
     let text = error.to_string();
     let (kind, number, step) = match error {

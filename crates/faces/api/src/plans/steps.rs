@@ -1,4 +1,4 @@
-//! `GET plan_jobs/:id/steps`: the journal of a plan as people read it.
+//! `GET plan_jobs/:id/steps`: the journal of a plan.
 
 use api_types::{Order, Pagination, PlanStep, PlanSteps, PlanStepsQuery, Timestamp};
 use axum::Json;
@@ -8,19 +8,19 @@ use store::{Asks, PlanStepKey, PlanStepShown};
 
 use super::jobs::existing;
 use crate::Shared;
-use crate::base::Base;
+use crate::base::BaseUrl;
 use crate::failure::Failure;
-use crate::given::{Given, Variables, store_page};
+use crate::request_parameters::{PathVariables, QueryParameters, store_page};
 
-/// What the steps are ordered by: how the plan took them.
+/// The order of the steps: as the plan started them.
 const ORDER: &str = "started";
 
-/// A plan that Bolt runs has none.
+/// A plan that Bolt runs has no steps.
 pub(crate) async fn list(
     State(api): State<Shared>,
-    base: Base,
-    Variables(plan_job): Variables<String>,
-    Given(given): Given,
+    base: BaseUrl,
+    PathVariables(plan_job): PathVariables<String>,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<PlanSteps>, Failure> {
     let query = PlanStepsQuery::read(given)?;
     let job = existing(&api, &plan_job).await?;
@@ -35,7 +35,7 @@ pub(crate) async fn list(
     }))
 }
 
-/// A step as clients name it.
+/// The name of a step, as used by clients.
 pub(super) fn step_name(key: &PlanStepKey) -> String {
     match key.branch.as_str() {
         "" => key.step.to_string(),
@@ -43,7 +43,7 @@ pub(super) fn step_name(key: &PlanStepKey) -> String {
     }
 }
 
-fn shown(base: &Base, row: PlanStepShown) -> PlanStep {
+fn shown(base: &BaseUrl, row: PlanStepShown) -> PlanStep {
     let sensitive = (row.state == "waiting").then_some(row.asks == Asks::Secretly);
     PlanStep {
         step: step_name(&row.key),

@@ -1,4 +1,4 @@
-//! Log in, and tokens for who is logged in.
+//! Login, and tokens of the current user.
 
 use std::net::SocketAddr;
 
@@ -12,18 +12,18 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use super::refusal;
 use crate::Shared;
-use crate::body::Strict;
+use crate::body::StrictBody;
 use crate::failure::Failure;
 
-/// Where a request comes from; where no listener told it, all come from one place.
+/// The client's address; without a listener that sets it, all requests share one.
 pub(crate) type Peer = Option<Extension<ConnectInfo<SocketAddr>>>;
 
-/// Failures count for the address that they come from.
+/// Logs in. Failures are counted for the client's address.
 pub(crate) async fn login(
     State(api): State<Shared>,
     peer: Peer,
     certificate: Option<Extension<PeerCertificate>>,
-    Strict(asked): Strict<LoginRequest>,
+    StrictBody(asked): StrictBody<LoginRequest>,
 ) -> Result<Json<TokenReply>, Failure> {
     let password = SecretString::from(asked.password);
     let request = request(
@@ -50,7 +50,7 @@ pub(crate) fn shown(token: &SecretString) -> Json<TokenReply> {
     })
 }
 
-/// What is asked of a new token, with the mistakes named.
+/// Validates the request for a token and names its mistakes.
 pub(crate) fn request(
     lifetime: Option<&str>,
     label: Option<&str>,

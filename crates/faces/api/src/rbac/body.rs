@@ -1,4 +1,4 @@
-//! Bodies and ids of these routes: read strictly, refused by the names of RBAC.
+//! Bodies and ids of these routes: parsed strictly, with RBAC's error kinds.
 
 use api_types::strict::{self, RequestBodyError};
 use api_types::{ApiError, kinds};
@@ -11,10 +11,10 @@ use crate::Shared;
 use crate::body::read;
 use crate::failure::Failure;
 
-/// A body that was read strictly.
-pub(crate) struct Form<T>(pub(crate) T);
+/// A body that is parsed strictly.
+pub(crate) struct RbacBody<T>(pub(crate) T);
 
-impl<T: DeserializeOwned> FromRequest<Shared> for Form<T> {
+impl<T: DeserializeOwned> FromRequest<Shared> for RbacBody<T> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, api: &Shared) -> Result<Self, Failure> {
@@ -23,7 +23,7 @@ impl<T: DeserializeOwned> FromRequest<Shared> for Form<T> {
     }
 }
 
-/// The error of a body in the form that RBAC gives it.
+/// The error of a body in RBAC's form.
 fn refusal(error: &RequestBodyError) -> ApiError {
     let general = ApiError::from(error);
     let kind = match general.body.details.contains_key("path") {
@@ -43,9 +43,9 @@ fn refusal(error: &RequestBodyError) -> ApiError {
         .with("error", json!(msg))
 }
 
-/// The id of a user or group at `place`.
+/// Parses the id of a user or group at `place`.
 pub(crate) fn id(place: &str, text: &str) -> Result<String, ApiError> {
-    // Ids of this server are UUIDs in their usual form; nothing else is looked for.
+    // Ids of this server are UUIDs in their usual form; nothing else is looked up.
     let hex = |(i, c): (usize, char)| match i {
         8 | 13 | 18 | 23 => c == '-',
         _ => c.is_ascii_hexdigit(),
@@ -62,7 +62,7 @@ pub(crate) fn ids(place: &str, texts: &[String]) -> Result<Vec<String>, ApiError
     texts.iter().map(|text| id(place, text)).collect()
 }
 
-/// The number of a role in a path.
+/// Parses the number of a role in a path.
 pub(crate) fn role_id(text: &str) -> Result<i64, ApiError> {
     let digits = text.bytes().all(|byte| byte.is_ascii_digit());
     let number = text.parse().ok().filter(|_| digits);
@@ -70,7 +70,7 @@ pub(crate) fn role_id(text: &str) -> Result<i64, ApiError> {
     number.ok_or_else(|| super::refusal::schema("role", &format!("{shown:?} is no role's number")))
 }
 
-/// The id of the body is that of the path.
+/// Checks that the id of the body is that of the path.
 pub(crate) fn same_id(path: &str, body: &str) -> Result<(), ApiError> {
     if path == body {
         return Ok(());
@@ -79,7 +79,7 @@ pub(crate) fn same_id(path: &str, body: &str) -> Result<(), ApiError> {
     Err(ApiError::new(kinds::INCONSISTENT_ID, msg))
 }
 
-/// Where a new object is.
+/// The `Location` of a new object.
 pub(crate) fn location(kind: &str, id: &str) -> [(HeaderName, String); 1] {
     [(header::LOCATION, format!("/rbac-api/v1/{kind}/{id}"))]
 }

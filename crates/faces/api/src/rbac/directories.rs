@@ -1,4 +1,4 @@
-//! LDAP directories: shown, set, tested.
+//! LDAP directories: read, configure and test.
 
 use std::time::Instant;
 
@@ -12,87 +12,92 @@ use external_directories::{BookError, LdapError, LdapServer, LdapUser, SettingsE
 use rbac::{DirectoryChange, DirectoryReach};
 use serde_json::{Value, json};
 
-use super::body::{Form, id};
+use super::body::{RbacBody, id};
 use super::refusal::schema;
 use crate::Shared;
 use crate::failure::Failure;
-use crate::given::Variables;
 use crate::guard::Caller;
+use crate::request_parameters::PathVariables;
 
-/// Version 1 knows one.
+/// Version 1 of the API knows one directory.
 pub(crate) async fn first(State(api): State<Shared>) -> Json<Value> {
-    let first = api.elsewhere.directories.list().into_iter().next();
+    let first = api
+        .external_directories
+        .directories
+        .list()
+        .into_iter()
+        .next();
     Json(first.map_or_else(|| json!({}), |settings| json!(settings)))
 }
 
 pub(crate) async fn put(
     State(api): State<Shared>,
     caller: Caller,
-    Form(given): Form<Value>,
+    RbacBody(given): RbacBody<Value>,
 ) -> Result<Json<Value>, Failure> {
     let settings = match is_nothing(&given) {
         true => None,
         false => Some(read(given)?),
     };
     let _turn = allowed(&api, &caller, DirectoryReach::Every).await?;
-    Box::pin(api.elsewhere.directories.set_only(settings)).await?;
+    Box::pin(api.external_directories.directories.set_only(settings)).await?;
     Ok(first(State(api)).await)
 }
 
 pub(crate) async fn list(State(api): State<Shared>) -> Json<Vec<LdapSettings>> {
-    Json(api.elsewhere.directories.list())
+    Json(api.external_directories.directories.list())
 }
 
 pub(crate) async fn show(
     State(api): State<Shared>,
-    Variables(given): Variables<String>,
+    PathVariables(given): PathVariables<String>,
 ) -> Result<Json<LdapSettings>, Failure> {
     let id = id("directory", &given)?;
-    let server = api.elsewhere.directories.server(Some(&id))?;
+    let server = api.external_directories.directories.server(Some(&id))?;
     Ok(Json(server.settings().clone()))
 }
 
 pub(crate) async fn create(
     State(api): State<Shared>,
     caller: Caller,
-    Form(settings): Form<LdapSettings>,
+    RbacBody(settings): RbacBody<LdapSettings>,
 ) -> Result<(StatusCode, Json<LdapId>), Failure> {
     if settings.id.is_some() {
         return Err(schema("id", "the id: the server gives it").into());
     }
     let _turn = allowed(&api, &caller, DirectoryReach::Every).await?;
-    let id = Box::pin(api.elsewhere.directories.create(settings)).await?;
+    let id = Box::pin(api.external_directories.directories.create(settings)).await?;
     Ok((StatusCode::CREATED, Json(LdapId { id })))
 }
 
 pub(crate) async fn update(
     State(api): State<Shared>,
     caller: Caller,
-    Form(settings): Form<LdapSettings>,
+    RbacBody(settings): RbacBody<LdapSettings>,
 ) -> Result<Json<LdapId>, Failure> {
     let Some(given) = settings.id.clone() else {
         return Err(schema("id", "the id is missing: it says which directory is meant").into());
     };
     let id = id("id", &given)?;
     let _turn = allowed(&api, &caller, DirectoryReach::Every).await?;
-    Box::pin(api.elsewhere.directories.update(&id, settings)).await?;
+    Box::pin(api.external_directories.directories.update(&id, settings)).await?;
     Ok(Json(LdapId { id }))
 }
 
 pub(crate) async fn delete(
     State(api): State<Shared>,
     caller: Caller,
-    Form(asked): Form<LdapDelete>,
+    RbacBody(asked): RbacBody<LdapDelete>,
 ) -> Result<StatusCode, Failure> {
     let id = id("id", &asked.id)?;
     let origin = external_directories::origin(&id);
     let _turn = allowed(&api, &caller, DirectoryReach::Of(&origin)).await?;
-    Box::pin(api.elsewhere.directories.delete(&id)).await?;
+    Box::pin(api.external_directories.directories.delete(&id)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Refuses a caller who lacks a right that the changed directory could give. No rights change
-/// until the answer is dropped.
+/// Refuses a caller who lacks a right that the changed directory could give. No rights change until
+/// the returned guard is dropped.
 async fn allowed(
     api: &Shared,
     caller: &Caller,
@@ -103,34 +108,34 @@ async fn allowed(
 }
 
 pub(crate) async fn test_first(State(api): State<Shared>) -> Result<Response, Failure> {
-    let server = api.elsewhere.directories.server(None)?;
-    tested(&server, None, None).await
+    let server = api.external_directories.directories.server(None)?;
+    test_result(&server, None, None).await
 }
 
 pub(crate) async fn test_given(
     State(api): State<Shared>,
-    Form(settings): Form<LdapSettings>,
+    RbacBody(settings): RbacBody<LdapSettings>,
 ) -> Result<Response, Failure> {
-    let server = api.elsewhere.directories.candidate(settings)?;
-    tested(&server, None, None).await
+    let server = api.external_directories.directories.candidate(settings)?;
+    test_result(&server, None, None).await
 }
 
 pub(crate) async fn test(
     State(api): State<Shared>,
-    Form(asked): Form<LdapTest>,
+    RbacBody(asked): RbacBody<LdapTest>,
 ) -> Result<Response, Failure> {
-    let directories = &api.elsewhere.directories;
+    let directories = &api.external_directories.directories;
     let server = match (asked.settings, asked.id) {
         (Some(settings), None) => directories.candidate(settings)?,
         (None, Some(given)) => directories.server(Some(&id("id", &given)?))?,
         _ => return Err(schema("id", "give an id or settings, and not both").into()),
     };
-    tested(&server, asked.user.as_deref(), asked.group.as_deref()).await
+    test_result(&server, asked.user.as_deref(), asked.group.as_deref()).await
 }
 
-/// The shape of success and failure alike is `{elapsed, error}`; a user or group that is not
-/// there has its own kind.
-async fn tested(
+/// Success and failure alike have the form `{elapsed, error}`; a missing user or group has its own
+/// kind.
+async fn test_result(
     server: &LdapServer,
     user: Option<&str>,
     group: Option<&str>,
@@ -140,12 +145,14 @@ async fn tested(
     let elapsed = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     let (status, user, error) = match looked {
         Ok(user) => (StatusCode::OK, user, None),
-        Err(Looked::Missing(error)) => return Err(error.into()),
-        Err(Looked::Failed(error @ LdapError::NotUnique { .. })) => {
+        Err(LookupResult::Missing(error)) => return Err(error.into()),
+        Err(LookupResult::Failed(error @ LdapError::NotUnique { .. })) => {
             let refused = ApiError::new(kinds::NON_UNIQUE_LOOKUP_ATTR, error.to_string());
             return Err(refused.into());
         }
-        Err(Looked::Failed(error)) => (StatusCode::BAD_REQUEST, None, Some(error.to_string())),
+        Err(LookupResult::Failed(error)) => {
+            (StatusCode::BAD_REQUEST, None, Some(error.to_string()))
+        }
     };
     let test = DirectoryTest {
         elapsed,
@@ -155,7 +162,7 @@ async fn tested(
     Ok((status, Json(test)).into_response())
 }
 
-enum Looked {
+enum LookupResult {
     Missing(ApiError),
     Failed(LdapError),
 }
@@ -164,21 +171,21 @@ async fn look(
     server: &LdapServer,
     user: Option<&str>,
     group: Option<&str>,
-) -> Result<Option<LdapUser>, Looked> {
-    server.test().await.map_err(Looked::Failed)?;
+) -> Result<Option<LdapUser>, LookupResult> {
+    server.test().await.map_err(LookupResult::Failed)?;
     let mut found = None;
     if let Some(login) = user {
-        found = server.user(login).await.map_err(Looked::Failed)?;
+        found = server.user(login).await.map_err(LookupResult::Failed)?;
         if found.is_none() {
-            let msg = format!("the directory has no user {login:?}, or has disabled him");
+            let msg = format!("the directory has no user {login:?}, or has disabled that user");
             let refused = ApiError::new(kinds::NO_SUCH_USER_LDAP, msg);
-            return Err(Looked::Missing(refused));
+            return Err(LookupResult::Missing(refused));
         }
     }
     if let Some(name) = group
-        && !server.has_group(name).await.map_err(Looked::Failed)?
+        && !server.has_group(name).await.map_err(LookupResult::Failed)?
     {
-        return Err(Looked::Missing(no_such_group(name)));
+        return Err(LookupResult::Missing(no_such_group(name)));
     }
     Ok(found)
 }
@@ -201,7 +208,7 @@ fn found(user: LdapUser) -> FoundUser {
     }
 }
 
-/// `{}`, or all values null, as clients say that there shall be no directory.
+/// True for `{}` or only null values, with which clients delete the directory.
 fn is_nothing(given: &Value) -> bool {
     let values = given.as_object().map(|object| object.values());
     values.is_some_and(|mut values| values.all(Value::is_null))

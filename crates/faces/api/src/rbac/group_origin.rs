@@ -1,35 +1,39 @@
-//! The directory that an imported group is bound to: [`of_import`].
+//! The directory of an imported group: [`of_import`].
 //!
-//! The rule: where several directories could be meant, the caller says which one; no group is
+//! Invariant: if several directories could be meant, the caller must name one; a group is never
 //! bound to a directory by chance.
 
 use api_types::ApiError;
 use api_types::rbac::GroupImport;
 
 use super::refusal::schema;
-use super::{Elsewhere, directories};
+use super::{ExternalDirectories, directories};
 use crate::failure::Failure;
 
 /// The key of the API that names a directory.
 const PLACE: &str = "identity_provider_id";
 
-/// The origin of a group that is imported; `None`: there is no directory yet. The directories are
-/// asked for the group unless `validate` says no. A group may be of the identity provider, which
-/// cannot be asked: where there is one, `validate` has to say yes.
+/// The origin of an imported group; `None` if there is no directory yet. The directories are
+/// searched for the group unless `validate` is false. A group may belong to the identity provider,
+/// which cannot be searched: with a provider, `validate` must be true.
 pub(super) async fn of_import(
-    elsewhere: &Elsewhere,
+    external_directories: &ExternalDirectories,
     asked: &GroupImport,
 ) -> Result<Option<String>, Failure> {
     let given = asked.identity_provider_id.as_deref();
-    let given = given.map(|id| named(elsewhere, id)).transpose()?;
-    let directories = elsewhere.directories.origins();
+    let given = given
+        .map(|id| named(external_directories, id))
+        .transpose()?;
+    let directories = external_directories.directories.origins();
     let can_be_asked = match &given {
         Some(origin) => directories.contains(origin),
         None => !directories.is_empty(),
     };
-    let validates = asked.validate.unwrap_or(elsewhere.oidc.is_none());
+    let validates = asked
+        .validate
+        .unwrap_or(external_directories.oidc.is_none());
     let candidates = if validates && can_be_asked {
-        let asking = elsewhere
+        let asking = external_directories
             .directories
             .find_group(&asked.login, given.as_deref());
         let found = Box::pin(asking).await;
@@ -39,7 +43,7 @@ pub(super) async fn of_import(
         }
         found
     } else {
-        given.map_or_else(|| elsewhere.origins(), |origin| vec![origin])
+        given.map_or_else(|| external_directories.origins(), |origin| vec![origin])
     };
     let mut candidates = candidates.into_iter();
     match (candidates.next(), candidates.next()) {
@@ -49,8 +53,11 @@ pub(super) async fn of_import(
 }
 
 /// The origin of the directory with this id.
-pub(super) fn named(elsewhere: &Elsewhere, id: &str) -> Result<String, ApiError> {
-    let origin = elsewhere.origin_of(id);
+pub(super) fn named(
+    external_directories: &ExternalDirectories,
+    id: &str,
+) -> Result<String, ApiError> {
+    let origin = external_directories.origin_of(id);
     origin.ok_or_else(|| {
         schema(
             PLACE,

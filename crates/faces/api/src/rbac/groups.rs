@@ -7,13 +7,13 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use rbac::{GroupSpec, GroupView};
 
-use super::body::{Form, id, location, same_id};
+use super::body::{RbacBody, id, location, same_id};
 use super::refusal::schema;
-use super::{elsewhere, group_origin};
+use super::{external_directories, group_origin};
 use crate::Shared;
 use crate::failure::Failure;
-use crate::given::Variables;
 use crate::guard::Caller;
+use crate::request_parameters::PathVariables;
 
 pub(crate) async fn list(State(api): State<Shared>) -> Result<Json<Vec<Group>>, Failure> {
     let groups = api.access.groups().await?;
@@ -23,9 +23,9 @@ pub(crate) async fn list(State(api): State<Shared>) -> Result<Json<Vec<Group>>, 
 pub(crate) async fn create(
     State(api): State<Shared>,
     caller: Caller,
-    Form(asked): Form<GroupImport>,
+    RbacBody(asked): RbacBody<GroupImport>,
 ) -> Result<impl IntoResponse, Failure> {
-    let origin = group_origin::of_import(&api.elsewhere, &asked).await?;
+    let origin = group_origin::of_import(&api.external_directories, &asked).await?;
     let spec = GroupSpec {
         origin,
         login: asked.login,
@@ -39,7 +39,7 @@ pub(crate) async fn create(
 
 pub(crate) async fn show(
     State(api): State<Shared>,
-    Variables(given): Variables<String>,
+    PathVariables(given): PathVariables<String>,
 ) -> Result<Json<Group>, Failure> {
     let id = id("group", &given)?;
     Ok(Json(group(api.access.group(&id).await?)))
@@ -48,12 +48,12 @@ pub(crate) async fn show(
 pub(crate) async fn update(
     State(api): State<Shared>,
     caller: Caller,
-    Variables(given): Variables<String>,
-    Form(asked): Form<GroupUpdate>,
+    PathVariables(given): PathVariables<String>,
+    RbacBody(asked): RbacBody<GroupUpdate>,
 ) -> Result<Json<Group>, Failure> {
     let id = id("group", &given)?;
     same_id(&id, &asked.id)?;
-    // Who may change nothing learns nothing about which groups there are.
+    // A caller who may change no group learns nothing about existing groups.
     let members = rbac::Permission::any("user_roles", "edit_members");
     let import = rbac::Permission::any("user_groups", "import");
     if api.access.authorize(&caller.0, members).is_err()
@@ -68,7 +68,7 @@ pub(crate) async fn update(
     let origin = asked.identity_provider_id.as_deref();
     let spec = GroupSpec {
         origin: origin
-            .map(|id| group_origin::named(&api.elsewhere, id))
+            .map(|id| group_origin::named(&api.external_directories, id))
             .transpose()?,
         login: asked.login,
         display_name: asked.display_name,
@@ -81,7 +81,7 @@ pub(crate) async fn update(
 pub(crate) async fn delete(
     State(api): State<Shared>,
     caller: Caller,
-    Variables(given): Variables<String>,
+    PathVariables(given): PathVariables<String>,
 ) -> Result<StatusCode, Failure> {
     let id = id("group", &given)?;
     api.access.delete_group(&caller.0, &id).await?;
@@ -98,6 +98,6 @@ fn group(view: GroupView) -> Group {
         is_group: true,
         is_remote: true,
         is_superuser: false,
-        identity_provider_id: elsewhere::provider_id(&view.row.origin),
+        identity_provider_id: external_directories::provider_id(&view.row.origin),
     }
 }

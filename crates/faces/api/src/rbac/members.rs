@@ -1,11 +1,11 @@
-//! Who has a role.
+//! The members of a role.
 
 use api_types::rbac::{RoleGroups, RoleUsers};
 use axum::extract::State;
 use axum::http::StatusCode;
 use rbac::MemberChange;
 
-use super::body::{Form, ids};
+use super::body::{RbacBody, ids};
 use crate::Shared;
 use crate::failure::Failure;
 use crate::guard::Caller;
@@ -13,7 +13,7 @@ use crate::guard::Caller;
 pub(crate) async fn add_users(
     State(api): State<Shared>,
     caller: Caller,
-    Form(asked): Form<RoleUsers>,
+    RbacBody(asked): RbacBody<RoleUsers>,
 ) -> Result<StatusCode, Failure> {
     let members = MemberChange {
         add_users: ids("user_ids", &asked.user_ids)?,
@@ -25,7 +25,7 @@ pub(crate) async fn add_users(
 pub(crate) async fn remove_users(
     State(api): State<Shared>,
     caller: Caller,
-    Form(asked): Form<RoleUsers>,
+    RbacBody(asked): RbacBody<RoleUsers>,
 ) -> Result<StatusCode, Failure> {
     let members = MemberChange {
         remove_users: ids("user_ids", &asked.user_ids)?,
@@ -37,7 +37,7 @@ pub(crate) async fn remove_users(
 pub(crate) async fn add_groups(
     State(api): State<Shared>,
     caller: Caller,
-    Form(asked): Form<RoleGroups>,
+    RbacBody(asked): RbacBody<RoleGroups>,
 ) -> Result<StatusCode, Failure> {
     let members = MemberChange {
         add_groups: ids("group_ids", &asked.group_ids)?,
@@ -49,7 +49,7 @@ pub(crate) async fn add_groups(
 pub(crate) async fn remove_groups(
     State(api): State<Shared>,
     caller: Caller,
-    Form(asked): Form<RoleGroups>,
+    RbacBody(asked): RbacBody<RoleGroups>,
 ) -> Result<StatusCode, Failure> {
     let members = MemberChange {
         remove_groups: ids("group_ids", &asked.group_ids)?,

@@ -1,10 +1,10 @@
 //! Routes under `/rbac-api`, and task targets: users, groups, roles, passwords, tokens. Handlers
-//! read, ask `access`, write; which rights a change needs, `access` says.
+//! parse, call `rbac` and respond; `rbac` decides which rights a change needs.
 
 pub(crate) mod auth;
 pub(crate) mod body;
 pub(crate) mod directories;
-mod elsewhere;
+mod external_directories;
 mod group_origin;
 pub(crate) mod groups;
 pub(crate) mod members;
@@ -18,4 +18,4 @@ pub(crate) mod task_targets;
 pub(crate) mod tokens;
 pub(crate) mod users;
 
-pub use elsewhere::Elsewhere;
+pub use external_directories::ExternalDirectories;

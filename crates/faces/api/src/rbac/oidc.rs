@@ -1,5 +1,5 @@
-//! Login by an identity provider: of a browser that comes back here, and of a program that
-//! listens on its own loopback address.
+//! Login at an identity provider: of a browser that is redirected to this server, and of a program
+//! that listens on its own loopback address.
 
 use std::collections::HashMap;
 
@@ -14,20 +14,20 @@ use rbac::{Lifetime, RemoteUser, TokenRequest};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::auth::{request, shown};
-use super::body::Form;
+use super::body::RbacBody;
 use super::refusal::{self, schema};
 use crate::Shared;
 use crate::audit::LoggedIn;
 use crate::failure::Failure;
 
-/// The cookie that holds the handle of a browser's login: no other browser can end it.
+/// Cookie with the handle of a browser's login: no other browser can finish it.
 const COOKIE: &str = "tutti_oidc";
 const PATH: &str = "/rbac-api/v1/auth/oidc";
 
-/// A program begins.
+/// Starts the login of a program.
 pub(crate) async fn start(
     State(api): State<Shared>,
-    Form(asked): Form<OidcStart>,
+    RbacBody(asked): RbacBody<OidcStart>,
 ) -> Result<Json<OidcStarted>, Failure> {
     let redirect = Redirect::Loopback(asked.redirect_uri);
     let started = provider(&api)?.start(redirect).await?;
@@ -38,10 +38,10 @@ pub(crate) async fn start(
     }))
 }
 
-/// A program ends.
+/// Finishes the login of a program.
 pub(crate) async fn finish(
     State(api): State<Shared>,
-    Form(asked): Form<OidcFinish>,
+    RbacBody(asked): RbacBody<OidcFinish>,
 ) -> Result<Response, Failure> {
     let oidc = provider(&api)?;
     let request = request(
@@ -56,7 +56,7 @@ pub(crate) async fn finish(
     Box::pin(welcome(&api, oidc, user, request)).await
 }
 
-/// A browser begins.
+/// Starts the login of a browser.
 pub(crate) async fn login(State(api): State<Shared>) -> Result<Response, Failure> {
     let started = provider(&api)?.start(Redirect::Web).await?;
     let handle = started.handle.expose_secret();
@@ -70,7 +70,7 @@ pub(crate) async fn login(State(api): State<Shared>) -> Result<Response, Failure
     Ok((StatusCode::SEE_OTHER, headers).into_response())
 }
 
-/// A browser ends. The provider may add parameters of its own.
+/// Finishes the login of a browser. The provider may add parameters of its own.
 pub(crate) async fn callback(
     State(api): State<Shared>,
     Query(given): Query<HashMap<String, String>>,
@@ -116,7 +116,7 @@ async fn welcome(
 }
 
 fn provider(api: &Shared) -> Result<&Oidc, ApiError> {
-    api.elsewhere.oidc.as_ref().ok_or_else(|| {
+    api.external_directories.oidc.as_ref().ok_or_else(|| {
         let msg = "no identity provider is configured; see directories.oidc in docs/server.md";
         ApiError::new(kinds::NOT_SUPPORTED, msg)
     })

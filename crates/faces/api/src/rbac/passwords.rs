@@ -1,4 +1,4 @@
-//! Passwords: set, reset, judged.
+//! Passwords: change, reset and validate.
 
 use api_types::rbac::{
     OwnPassword, PasswordFailure, PasswordReset, ResetToken, ValidateLogin, ValidatePassword,
@@ -11,11 +11,11 @@ use rbac::check_new_password;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::auth::Peer;
-use super::body::{Form, id};
+use super::body::{RbacBody, id};
 use crate::Shared;
 use crate::failure::Failure;
-use crate::given::Variables;
 use crate::guard::{Caller, token};
+use crate::request_parameters::PathVariables;
 
 pub(crate) async fn own(
     State(api): State<Shared>,
@@ -23,7 +23,7 @@ pub(crate) async fn own(
     peer: Peer,
     headers: HeaderMap,
     uri: Uri,
-    Form(asked): Form<OwnPassword>,
+    RbacBody(asked): RbacBody<OwnPassword>,
 ) -> Result<StatusCode, Failure> {
     let shown = token(&headers, &uri);
     let source = peer.map(|Extension(ConnectInfo(address))| address.ip());
@@ -41,7 +41,7 @@ pub(crate) async fn own(
 pub(crate) async fn reset_token(
     State(api): State<Shared>,
     caller: Caller,
-    Variables(given): Variables<String>,
+    PathVariables(given): PathVariables<String>,
 ) -> Result<Json<ResetToken>, Failure> {
     let id = id("user", &given)?;
     let secret = Box::pin(api.access.reset_token(&caller.0, &id)).await?;
@@ -50,7 +50,7 @@ pub(crate) async fn reset_token(
 
 pub(crate) async fn reset(
     State(api): State<Shared>,
-    Form(asked): Form<PasswordReset>,
+    RbacBody(asked): RbacBody<PasswordReset>,
 ) -> Result<StatusCode, Failure> {
     let reset = api
         .access
@@ -62,7 +62,7 @@ pub(crate) async fn reset(
 pub(crate) async fn validate(
     State(api): State<Shared>,
     caller: Caller,
-    Form(asked): Form<ValidatePassword>,
+    RbacBody(asked): RbacBody<ValidatePassword>,
 ) -> Result<Json<Validity>, Failure> {
     let login = match &asked.reset_token {
         Some(token) => api.access.reset_login(token).await?,
@@ -76,7 +76,7 @@ pub(crate) async fn validate(
 
 pub(crate) async fn validate_login(
     State(api): State<Shared>,
-    Form(asked): Form<ValidateLogin>,
+    RbacBody(asked): RbacBody<ValidateLogin>,
 ) -> Result<Json<Validity>, Failure> {
     let login = asked.login.trim();
     let failure = if login.is_empty() {

@@ -1,4 +1,4 @@
-//! What there is to permit, and who has what.
+//! Available permissions, and the permissions of users.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use axum::extract::State;
 use rbac::catalog::OBJECT_TYPES;
 use rbac::{Identity, Instance, Permission};
 
-use super::body::{Form, id};
+use super::body::{RbacBody, id};
 use super::refusal::schema;
 use super::users::look_at;
 use crate::Shared;
 use crate::failure::Failure;
-use crate::given::Variables;
 use crate::guard::Caller;
+use crate::request_parameters::PathVariables;
 
 pub(crate) async fn types() -> Json<Vec<ObjectType>> {
     let types = OBJECT_TYPES.iter().map(|listed| ObjectType {
@@ -38,7 +38,7 @@ fn action(listed: &rbac::catalog::Action) -> ActionType {
 pub(crate) async fn ask(
     State(api): State<Shared>,
     caller: Caller,
-    Form(asked): Form<PermittedQuestion>,
+    RbacBody(asked): RbacBody<PermittedQuestion>,
 ) -> Result<Json<Vec<bool>>, Failure> {
     let subject = subject(&api, &caller, &asked.token).await?;
     let may = |spec: &api_types::rbac::PermissionSpec| {
@@ -54,7 +54,7 @@ pub(crate) async fn ask(
 
 pub(crate) async fn on(
     caller: Caller,
-    Variables((object_type, action)): Variables<(String, String)>,
+    PathVariables((object_type, action)): PathVariables<(String, String)>,
 ) -> Result<Json<Vec<String>>, Failure> {
     instances(&caller.0, &object_type, &action)
 }
@@ -62,7 +62,7 @@ pub(crate) async fn on(
 pub(crate) async fn on_of(
     State(api): State<Shared>,
     caller: Caller,
-    Variables((object_type, action, user)): Variables<(String, String, String)>,
+    PathVariables((object_type, action, user)): PathVariables<(String, String, String)>,
 ) -> Result<Json<Vec<String>>, Failure> {
     let subject = subject(&api, &caller, &user).await?;
     instances(&subject, &object_type, &action)
@@ -80,7 +80,7 @@ fn instances(
     Ok(Json(identity.permissions.instances(object_type, action)))
 }
 
-/// Oneself as one is, or anybody for who may look.
+/// The current user, or any user if the caller may view users.
 async fn subject(api: &Shared, caller: &Caller, user: &str) -> Result<Arc<Identity>, Failure> {
     let id = id("token", user)?;
     if caller.0.user_id == id {

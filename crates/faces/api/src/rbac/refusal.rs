@@ -1,4 +1,4 @@
-//! What a client is told when `access` says no.
+//! Errors of `rbac`, as clients get them.
 
 use api_types::ApiError;
 use api_types::kinds::{self, Kind};
@@ -17,7 +17,7 @@ impl From<Denied> for Failure {
     }
 }
 
-/// The refusal of routes under `/rbac-api`.
+/// The error for a missing permission on routes under `/rbac-api`.
 pub(crate) fn denied(denied: &Denied) -> Failure {
     lacking(kinds::PERMISSION_DENIED, denied)
 }
@@ -73,14 +73,14 @@ pub(crate) fn issue(error: IssueError) -> Failure {
 
 pub(crate) fn revoke(error: RevokeError) -> Failure {
     match error {
-        RevokeError::Faults(faults) => partly(&faults),
+        RevokeError::Faults(faults) => partly_revoked(&faults),
         RevokeError::Denied(lack) => denied(&lack),
         RevokeError::Store(_) => Failure::internal("revoke tokens", &error),
     }
 }
 
-/// What was not revoked. All else was, which `other_tokens_revoked` says.
-fn partly(faults: &RevokeFaults) -> Failure {
+/// The error for tokens that were not revoked. All others were, as `other_tokens_revoked` tells.
+fn partly_revoked(faults: &RevokeFaults) -> Failure {
     let kind = match faults.not_permitted.is_empty() {
         true => kinds::INVALID_TOKEN,
         false => kinds::PERMISSION_DENIED,
@@ -163,7 +163,7 @@ impl From<ManageError> for Failure {
     }
 }
 
-/// A value at `place` that is no good.
+/// The error for an invalid value at `place`.
 pub(crate) fn schema(place: &str, text: &str) -> ApiError {
     ApiError::new(kinds::RBAC_SCHEMA, text)
         .with("path", json!(place))

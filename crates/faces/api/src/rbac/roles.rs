@@ -7,12 +7,12 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use rbac::{Grant, RoleSpec, RoleView};
 
-use super::body::{Form, ids, location, role_id, same_id};
+use super::body::{RbacBody, ids, location, role_id, same_id};
 use super::refusal;
 use crate::Shared;
 use crate::failure::Failure;
-use crate::given::Variables;
 use crate::guard::Caller;
+use crate::request_parameters::PathVariables;
 
 pub(crate) async fn list(State(api): State<Shared>) -> Result<Json<Vec<Role>>, Failure> {
     let roles = api.access.roles().await?;
@@ -22,7 +22,7 @@ pub(crate) async fn list(State(api): State<Shared>) -> Result<Json<Vec<Role>>, F
 pub(crate) async fn create(
     State(api): State<Shared>,
     caller: Caller,
-    Form(new): Form<NewRole>,
+    RbacBody(new): RbacBody<NewRole>,
 ) -> Result<impl IntoResponse, Failure> {
     let spec = RoleSpec {
         display_name: new.display_name,
@@ -39,7 +39,7 @@ pub(crate) async fn create(
 
 pub(crate) async fn show(
     State(api): State<Shared>,
-    Variables(given): Variables<String>,
+    PathVariables(given): PathVariables<String>,
 ) -> Result<Json<Role>, Failure> {
     Ok(Json(role(api.access.role(role_id(&given)?).await?)))
 }
@@ -47,8 +47,8 @@ pub(crate) async fn show(
 pub(crate) async fn update(
     State(api): State<Shared>,
     caller: Caller,
-    Variables(given): Variables<String>,
-    Form(asked): Form<RoleUpdate>,
+    PathVariables(given): PathVariables<String>,
+    RbacBody(asked): RbacBody<RoleUpdate>,
 ) -> Result<Json<Role>, Failure> {
     let id = role_id(&given)?;
     same_id(&id.to_string(), &asked.id.to_string())?;
@@ -73,7 +73,7 @@ pub(crate) async fn update(
 pub(crate) async fn delete(
     State(api): State<Shared>,
     caller: Caller,
-    Variables(given): Variables<String>,
+    PathVariables(given): PathVariables<String>,
 ) -> Result<StatusCode, Failure> {
     api.access.delete_role(&caller.0, role_id(&given)?).await?;
     Ok(StatusCode::NO_CONTENT)
@@ -82,7 +82,7 @@ pub(crate) async fn delete(
 pub(crate) async fn add_permissions(
     State(api): State<Shared>,
     caller: Caller,
-    Form(asked): Form<RolePermissions>,
+    RbacBody(asked): RbacBody<RolePermissions>,
 ) -> Result<StatusCode, Failure> {
     let add = grants(asked.permissions);
     let change = api
@@ -95,7 +95,7 @@ pub(crate) async fn add_permissions(
 pub(crate) async fn remove_permissions(
     State(api): State<Shared>,
     caller: Caller,
-    Form(asked): Form<RolePermissions>,
+    RbacBody(asked): RbacBody<RolePermissions>,
 ) -> Result<StatusCode, Failure> {
     let remove = grants(asked.permissions);
     let (id, none) = (asked.role_id, Vec::new());

@@ -5,7 +5,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 
-use super::body::Form;
+use super::body::RbacBody;
 use crate::Shared;
 use crate::failure::Failure;
 use crate::guard::Caller;
@@ -18,7 +18,7 @@ pub(crate) async fn show(State(api): State<Shared>) -> Result<Json<Disclaimer>, 
 pub(crate) async fn set(
     State(api): State<Shared>,
     caller: Caller,
-    Form(asked): Form<NewDisclaimer>,
+    RbacBody(asked): RbacBody<NewDisclaimer>,
 ) -> Result<StatusCode, Failure> {
     let text = Some(asked.disclaimer.as_str());
     api.access.set_disclaimer(&caller.0, text).await?;

@@ -12,17 +12,17 @@ use rbac::{ManageError, TaskTarget as Target};
 use serde_json::json;
 
 use crate::Shared;
-use crate::base::Base;
-use crate::body::Strict;
+use crate::base::BaseUrl;
+use crate::body::StrictBody;
 use crate::failure::Failure;
-use crate::given::Variables;
 use crate::guard::Caller;
+use crate::request_parameters::PathVariables;
 
 pub(crate) async fn create(
     State(api): State<Shared>,
-    base: Base,
+    base: BaseUrl,
     caller: Caller,
-    Strict(asked): Strict<TaskTargetCommand>,
+    StrictBody(asked): StrictBody<TaskTargetCommand>,
 ) -> Result<Json<TaskTargetCreated>, Failure> {
     asked.check()?;
     let tasks = asked.tasks.filter(|_| !asked.all_tasks);
@@ -45,7 +45,7 @@ pub(crate) async fn create(
 
 pub(crate) async fn list(
     State(api): State<Shared>,
-    base: Base,
+    base: BaseUrl,
 ) -> Result<Json<TaskTargetList>, Failure> {
     let targets = api.access.task_targets().await?.into_iter();
     let items = targets.map(|target| shown(&base, target)).collect();
@@ -54,8 +54,8 @@ pub(crate) async fn list(
 
 pub(crate) async fn show(
     State(api): State<Shared>,
-    base: Base,
-    Variables(given): Variables<String>,
+    base: BaseUrl,
+    PathVariables(given): PathVariables<String>,
 ) -> Result<Json<TaskTarget>, Failure> {
     let id = number(&given)?;
     let target = api.access.task_target(id).await.map_err(refusal)?;
@@ -65,7 +65,7 @@ pub(crate) async fn show(
 pub(crate) async fn delete(
     State(api): State<Shared>,
     caller: Caller,
-    Variables(given): Variables<String>,
+    PathVariables(given): PathVariables<String>,
 ) -> Result<StatusCode, Failure> {
     let id = number(&given)?;
     let deleted = Box::pin(api.access.delete_task_target(&caller.0, id)).await;
@@ -79,7 +79,7 @@ fn number(given: &str) -> Result<i64, ApiError> {
     id.ok_or_else(|| ApiError::invalid("task_target", "not a number"))
 }
 
-/// In their one form, in which a command's task is asked about: `package::init` is `package`.
+/// Canonical names, as used in permission checks: `package::init` is `package`.
 fn task_names(names: &[String]) -> Result<Vec<String>, ApiError> {
     let name = |(i, text): (usize, &String)| {
         let parsed = text.parse::<TaskName>();
@@ -89,7 +89,7 @@ fn task_names(names: &[String]) -> Result<Vec<String>, ApiError> {
     names.iter().enumerate().map(name).collect()
 }
 
-/// By the names of the orchestrator, whose routes these are.
+/// Errors with the kinds of the orchestrator, whose routes these are.
 fn refusal(error: ManageError) -> Failure {
     let text = error.to_string();
     match error {
@@ -103,11 +103,11 @@ fn refusal(error: ManageError) -> Failure {
     }
 }
 
-fn address(base: &Base, id: i64) -> String {
+fn address(base: &BaseUrl, id: i64) -> String {
     base.at(&format!("scopes/task_targets/{id}"))
 }
 
-fn shown(base: &Base, target: Target) -> TaskTarget {
+fn shown(base: &BaseUrl, target: Target) -> TaskTarget {
     TaskTarget {
         id: address(base, target.id),
         name: target.id.to_string(),

@@ -1,4 +1,4 @@
-//! Tokens: another for oneself, what one is good for, the list, and their end.
+//! Tokens: create, check, list and revoke.
 
 use api_types::rbac::{
     AuthenticateToken, NewToken, TokenFacts, TokenItem, TokenList, TokensOrder, TokensQuery,
@@ -10,19 +10,19 @@ use axum::http::StatusCode;
 use rbac::{AuthenticateError, Label, Revocation, Session, TokenView};
 
 use super::auth::{request, shown};
-use super::body::{Form, id};
+use super::body::{RbacBody, id};
 use super::refusal;
 use crate::Shared;
-use crate::body::Optional;
+use crate::body::OptionalBody;
 use crate::failure::Failure;
-use crate::given::{Given, Variables};
 use crate::guard::Caller;
+use crate::request_parameters::{PathVariables, QueryParameters};
 
-/// Only with a token: it cannot be had by a certificate.
+/// Needs a token: a certificate is not enough.
 pub(crate) async fn create(
     State(api): State<Shared>,
     caller: Caller,
-    Form(asked): Form<NewToken>,
+    RbacBody(asked): RbacBody<NewToken>,
 ) -> Result<Json<TokenReply>, Failure> {
     if caller.0.user_id == rbac::API_USER_ID {
         let msg = "a program with a certificate has no need of a token, and gets none";
@@ -38,10 +38,10 @@ pub(crate) async fn create(
     Ok(shown(&token.map_err(refusal::issue)?))
 }
 
-/// Whoever knows a token may ask about it.
+/// Any holder of a token may check it.
 pub(crate) async fn authenticate(
     State(api): State<Shared>,
-    Form(asked): Form<AuthenticateToken>,
+    RbacBody(asked): RbacBody<AuthenticateToken>,
 ) -> Result<Json<TokenFacts>, Failure> {
     let session = api
         .access
@@ -50,7 +50,7 @@ pub(crate) async fn authenticate(
     Ok(Json(facts(session.map_err(no_session)?)))
 }
 
-/// About a token of the body, not that of the request: so not 401.
+/// The error is about the token in the body, not that of the request: so not 401.
 fn no_session(error: AuthenticateError) -> Failure {
     let text = error.to_string();
     let (kind, status) = match error {
@@ -99,12 +99,12 @@ fn facts(session: Session) -> TokenFacts {
 pub(crate) async fn list(
     State(api): State<Shared>,
     caller: Caller,
-    Variables(given): Variables<String>,
-    Given(query): Given,
+    PathVariables(given): PathVariables<String>,
+    QueryParameters(query): QueryParameters,
 ) -> Result<Json<TokenList>, Failure> {
     let (user, query) = (id("user", &given)?, TokensQuery::read(query)?);
     let mut tokens = api.access.tokens_of(&caller.0, &user).await?;
-    // By creation already, which breaks ties.
+    // The list is sorted by creation, which breaks ties.
     match query.order_by {
         TokensOrder::Creation => {}
         TokensOrder::Expiration => {
@@ -142,19 +142,19 @@ fn item(view: TokenView) -> TokenItem {
 pub(crate) async fn revoke_one(
     State(api): State<Shared>,
     caller: Caller,
-    Variables(token): Variables<String>,
+    PathVariables(token): PathVariables<String>,
 ) -> Result<StatusCode, Failure> {
     let revoked = api.access.revoke_one(&caller.0, &token).await;
     revoked.map_err(refusal::revoke)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Revokes what the query and the body name.
+/// Revokes the tokens named by the query and the body.
 pub(crate) async fn revoke(
     State(api): State<Shared>,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
     caller: Caller,
-    Optional(body): Optional<RevokeTokens>,
+    OptionalBody(body): OptionalBody<RevokeTokens>,
 ) -> Result<StatusCode, Failure> {
     let mut asked = RevokeTokens::read(given)?;
     asked.append(body.unwrap_or_default());

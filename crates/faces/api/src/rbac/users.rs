@@ -11,16 +11,16 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use rbac::{UserSpec, UserUpdate as Update, UserView};
 
-use super::body::{Form, id, location, same_id};
+use super::body::{RbacBody, id, location, same_id};
 use super::refusal;
 use crate::Shared;
 use crate::failure::Failure;
-use crate::given::{Given, Variables};
 use crate::guard::Caller;
+use crate::request_parameters::{PathVariables, QueryParameters};
 
 pub(crate) async fn list(
     State(api): State<Shared>,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<Vec<User>>, Failure> {
     let wanted = UserFilter::read(given)?.ids;
     let unreadable = |_| ApiError::new(kinds::INVALID_ID_FILTER, "id: not a list of UUIDs");
@@ -36,7 +36,7 @@ pub(crate) async fn list(
 
 pub(crate) async fn page(
     State(api): State<Shared>,
-    Given(given): Given,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<UserList>, Failure> {
     let query = UsersQuery::read(given)?;
     let mut users: Vec<User> = api.access.users().await?.into_iter().map(user).collect();
@@ -48,7 +48,7 @@ pub(crate) async fn page(
                 .any(has)
         });
     }
-    // By login already, which breaks ties.
+    // The list is sorted by login, which breaks ties.
     match query.order_by {
         UsersOrder::Login => {}
         UsersOrder::DisplayName => users.sort_by(|a, b| a.display_name.cmp(&b.display_name)),
@@ -79,7 +79,7 @@ pub(crate) async fn page(
 pub(crate) async fn create(
     State(api): State<Shared>,
     caller: Caller,
-    Form(new): Form<NewUser>,
+    RbacBody(new): RbacBody<NewUser>,
 ) -> Result<impl IntoResponse, Failure> {
     let spec = UserSpec {
         login: new.login,
@@ -100,11 +100,11 @@ pub(crate) async fn current(
     Ok(Json(user(api.access.user(&caller.0.user_id).await?)))
 }
 
-/// Oneself, or anybody for who may look.
+/// The current user, or any user if the caller may view users.
 pub(crate) async fn show(
     State(api): State<Shared>,
     caller: Caller,
-    Variables(given): Variables<String>,
+    PathVariables(given): PathVariables<String>,
 ) -> Result<Json<User>, Failure> {
     let id = id("user", &given)?;
     look_at(&api, &caller, &id)?;
@@ -114,8 +114,8 @@ pub(crate) async fn show(
 pub(crate) async fn update(
     State(api): State<Shared>,
     caller: Caller,
-    Variables(given): Variables<String>,
-    Form(asked): Form<UserUpdate>,
+    PathVariables(given): PathVariables<String>,
+    RbacBody(asked): RbacBody<UserUpdate>,
 ) -> Result<Json<User>, Failure> {
     let id = id("user", &given)?;
     same_id(&id, &asked.id)?;
@@ -134,7 +134,7 @@ pub(crate) async fn update(
 pub(crate) async fn delete(
     State(api): State<Shared>,
     caller: Caller,
-    Variables(given): Variables<String>,
+    PathVariables(given): PathVariables<String>,
 ) -> Result<StatusCode, Failure> {
     let id = id("user", &given)?;
     api.access.delete_user(&caller.0, &id).await?;
@@ -144,7 +144,7 @@ pub(crate) async fn delete(
 pub(crate) async fn add_roles(
     State(api): State<Shared>,
     caller: Caller,
-    Form(asked): Form<UserRoles>,
+    RbacBody(asked): RbacBody<UserRoles>,
 ) -> Result<StatusCode, Failure> {
     change_roles(&api, &caller, &asked.user_id, &asked.role_ids, &[]).await
 }
@@ -152,7 +152,7 @@ pub(crate) async fn add_roles(
 pub(crate) async fn remove_roles(
     State(api): State<Shared>,
     caller: Caller,
-    Form(asked): Form<UserRoles>,
+    RbacBody(asked): RbacBody<UserRoles>,
 ) -> Result<StatusCode, Failure> {
     change_roles(&api, &caller, &asked.user_id, &[], &asked.role_ids).await
 }
@@ -160,7 +160,7 @@ pub(crate) async fn remove_roles(
 pub(crate) async fn revoke(
     State(api): State<Shared>,
     caller: Caller,
-    Form(asked): Form<UserName>,
+    RbacBody(asked): RbacBody<UserName>,
 ) -> Result<StatusCode, Failure> {
     let id = id("user_id", &asked.user_id)?;
     api.access.set_revoked(&caller.0, &id, true).await?;
@@ -170,7 +170,7 @@ pub(crate) async fn revoke(
 pub(crate) async fn reinstate(
     State(api): State<Shared>,
     caller: Caller,
-    Form(asked): Form<UserName>,
+    RbacBody(asked): RbacBody<UserName>,
 ) -> Result<StatusCode, Failure> {
     let id = id("user_id", &asked.user_id)?;
     api.access.set_revoked(&caller.0, &id, false).await?;
@@ -190,7 +190,7 @@ async fn change_roles(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Others than oneself are seen with `console_page:view`.
+/// Checks `console_page:view` for users other than the current one.
 pub(crate) fn look_at(api: &Shared, caller: &Caller, user_id: &str) -> Result<(), Failure> {
     if caller.0.user_id == user_id {
         return Ok(());
@@ -200,7 +200,7 @@ pub(crate) fn look_at(api: &Shared, caller: &Caller, user_id: &str) -> Result<()
     allowed.map_err(|denied| refusal::denied(&denied))
 }
 
-/// As clients see it.
+/// A user in the form of the API.
 pub(crate) fn user(view: UserView) -> User {
     User {
         id: view.row.id,

@@ -1,7 +1,8 @@
-//! Whether a caller may run now what he schedules, and what of it is secret.
+//! Validates a scheduled job when it is created: permissions, parameters, and which of them are
+//! sensitive.
 //!
-//! The rule: what would be refused now is refused, with the same words; what can change until it
-//! starts (who is in a node group, what a task's metadata say) is asked again then.
+//! Invariant: a request that would be refused now is refused with the same error; conditions that
+//! can change until the start (members of a node group, a task's metadata) are checked again then.
 
 use api_types::schedules::ScheduledInput;
 use api_types::{ApiError, DeployCommand, TaskCommand};
@@ -17,7 +18,7 @@ use crate::guard::Caller;
 use crate::refusals::scope_refusal;
 use crate::{plans, puppet_runs, task};
 
-/// Names of the parameters that are secret.
+/// Names of the sensitive parameters.
 pub(super) async fn check(
     api: &Shared,
     caller: &Caller,
@@ -78,7 +79,7 @@ async fn check_task(
         let found = api.jobs.targets(&request.scope, &request.environment).await;
         found.map_err(|error| scope_refusal(&error))?;
     }
-    // Those that were given; a default of the metadata is no secret.
+    // Only those that were given; a default of the metadata is no secret.
     let given = |name: &String| request.params.contains_key(name);
     Ok(valid.sensitive.into_iter().filter(given).collect())
 }

@@ -8,44 +8,44 @@ use axum::http::StatusCode;
 use super::number;
 use super::write::{created, disable, reply};
 use crate::Shared;
-use crate::base::Base;
-use crate::body::Strict;
+use crate::base::BaseUrl;
+use crate::body::StrictBody;
 use crate::failure::Failure;
-use crate::given::{Given, Variables};
 use crate::guard::Caller;
+use crate::request_parameters::{PathVariables, QueryParameters};
 
 type Made = (StatusCode, Json<ScheduledJobReply>);
 
 pub(crate) async fn schedule_deploy(
     State(api): State<Shared>,
-    base: Base,
+    base: BaseUrl,
     caller: Caller,
-    Strict(command): Strict<ScheduleCommand>,
+    StrictBody(command): StrictBody<ScheduleCommand>,
 ) -> Result<Made, Failure> {
     put_off(&api, &base, &caller, command, ScheduledType::Deploy).await
 }
 
 pub(crate) async fn schedule_task(
     State(api): State<Shared>,
-    base: Base,
+    base: BaseUrl,
     caller: Caller,
-    Strict(command): Strict<ScheduleCommand>,
+    StrictBody(command): StrictBody<ScheduleCommand>,
 ) -> Result<Made, Failure> {
     put_off(&api, &base, &caller, command, ScheduledType::Task).await
 }
 
 pub(crate) async fn schedule_plan(
     State(api): State<Shared>,
-    base: Base,
+    base: BaseUrl,
     caller: Caller,
-    Strict(command): Strict<ScheduleCommand>,
+    StrictBody(command): StrictBody<ScheduleCommand>,
 ) -> Result<Made, Failure> {
     put_off(&api, &base, &caller, command, ScheduledType::Plan).await
 }
 
 async fn put_off(
     api: &Shared,
-    base: &Base,
+    base: &BaseUrl,
     caller: &Caller,
     command: ScheduleCommand,
     kind: ScheduledType,
@@ -59,8 +59,8 @@ async fn put_off(
 pub(crate) async fn delete(
     State(api): State<Shared>,
     caller: Caller,
-    Variables(id): Variables<String>,
-    Given(given): Given,
+    PathVariables(id): PathVariables<String>,
+    QueryParameters(given): QueryParameters,
 ) -> Result<StatusCode, Failure> {
     given.finish()?;
     let read = api.schedules.get(number(&id)?).await?;

@@ -1,8 +1,8 @@
-//! What the clock starts: [`Launcher`].
+//! Launches scheduled jobs: [`Launcher`].
 //!
-//! The rule: a slot goes the way of the command that its owner would post at that moment, with the
-//! same checks and the same refusals. An owner who is revoked, deleted, gone from the directory,
-//! or has lost a right gets a submission error, never a run.
+//! Invariant: a slot runs the same command that its owner would send at that moment, with the same
+//! checks and errors. If the owner is revoked, deleted, missing in the directory, or has lost a
+//! permission, the result is a submission error, never a run.
 
 use std::sync::{Arc, Weak};
 
@@ -15,23 +15,24 @@ use serde_json::json;
 use store::{LaunchedJob, SlotKey};
 use tokio::sync::SetOnce;
 
-use super::shown::shown_kind;
+use super::responses::shown_kind;
 use super::write::whole_input;
 use crate::Shared;
 use crate::failure::Failure;
 use crate::guard::Caller;
-use crate::state::Inner;
+use crate::state::ApiContext;
 use crate::{plans, puppet_runs, task};
 
-/// Makes jobs for the schedules. Made before the router and bound by it; until then slots wait.
+/// Creates jobs for the schedules. Created before the router and bound to it later; until then
+/// slots wait.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Launcher {
-    api: Arc<SetOnce<Weak<Inner>>>,
+    api: Arc<SetOnce<Weak<ApiContext>>>,
 }
 
 impl Launcher {
     pub(super) fn bind(&self, api: &Shared) {
-        // The first router that is made over the same engines is as good as any other.
+        // Routers over the same engines are equivalent, so the first one is kept.
         let _ = self.api.set(Arc::downgrade(api));
     }
 }
@@ -95,7 +96,7 @@ async fn launch(api: &Shared, job: &ScheduledJob, slot: SlotKey) -> Result<Launc
     }
 }
 
-/// The owner with the rights that he has now.
+/// The owner with current permissions.
 async fn owner(api: &Shared, job: &ScheduledJob) -> Result<Identity, Failure> {
     let gone = |what: &str| {
         let msg = format!(

@@ -1,16 +1,16 @@
-//! Scheduled jobs: `scheduled_jobs/environment_jobs`, and what the clock starts.
+//! Scheduled jobs: `scheduled_jobs/environment_jobs`, and their launch.
 //!
-//! The rules: who makes a scheduled job has the right to run it at once; only its owner edits it,
-//! since it runs with his rights; and when it starts, it goes the way of the command that runs the
-//! same thing, asked by its owner at that moment ([`Clockwork`]).
+//! Invariants: creating a scheduled job needs the permission to run it at once; only its owner can
+//! edit it, since it runs with the owner's permissions; and when it starts, it runs as the command
+//! for the same action, sent by its owner at that moment ([`Scheduler`]).
 
 mod check;
-mod clockwork;
 mod commands;
 mod launch;
 mod record;
 mod refusal;
-mod shown;
+mod responses;
+mod scheduler;
 mod times;
 mod write;
 
@@ -23,24 +23,24 @@ use axum::extract::State;
 use store::{ScheduleFilter, ScheduleOrder};
 
 use crate::Shared;
-use crate::base::Base;
+use crate::base::BaseUrl;
 use crate::failure::Failure;
-use crate::given::{Given, Variables, store_page};
-use crate::owners::{Kept, Owners, owner};
+use crate::owners::{Owners, StoredOwner, owner};
+use crate::request_parameters::{PathVariables, QueryParameters, store_page};
 
-pub use clockwork::Clockwork;
+pub use scheduler::JobScheduler;
 
 pub(crate) use commands::{delete, schedule_deploy, schedule_plan, schedule_task};
-pub(crate) use record::Fired;
+pub(crate) use record::LaunchCounters;
 pub(crate) use write::{create, update};
 
-/// Starts shown of a single scheduled job.
+/// Next starts shown with a single scheduled job.
 const UPCOMING: usize = 10;
 
 pub(crate) async fn list(
     State(api): State<Shared>,
-    base: Base,
-    Given(given): Given,
+    base: BaseUrl,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<ScheduledJobList>, Failure> {
     let query = ScheduledJobsQuery::read(given)?;
     let page = store_page(query.page);
@@ -59,7 +59,7 @@ pub(crate) async fn list(
     let owners = Owners::of(&api, found.iter().map(kept).collect()).await?;
     let show = |job: schedules::Scheduled| {
         let owner = owners.get(&kept(&job));
-        shown::job(&base, job, owner)
+        responses::job(&base, job, owner)
     };
     let items = found.into_iter().map(show).collect();
     let pagination =
@@ -69,15 +69,15 @@ pub(crate) async fn list(
 
 pub(crate) async fn show(
     State(api): State<Shared>,
-    base: Base,
-    Variables(id): Variables<String>,
-    Given(given): Given,
+    base: BaseUrl,
+    PathVariables(id): PathVariables<String>,
+    QueryParameters(given): QueryParameters,
 ) -> Result<Json<ScheduledJob>, Failure> {
     given.finish()?;
     let job = api.schedules.get(number(&id)?).await?;
     let owner = owner(&api, &kept(&job)).await?;
     let upcoming = job.preview(UPCOMING);
-    let mut shown = shown::job(&base, job, owner);
+    let mut shown = responses::job(&base, job, owner);
     shown.upcoming = upcoming
         .into_iter()
         .map(api_types::Timestamp::from_ms)
@@ -85,12 +85,12 @@ pub(crate) async fn show(
     Ok(Json(shown))
 }
 
-fn kept(job: &schedules::Scheduled) -> Kept {
-    Kept::user(&job.owner, &job.owner_id)
+fn kept(job: &schedules::Scheduled) -> StoredOwner {
+    StoredOwner::user(&job.owner, &job.owner_id)
 }
 
-/// The number of a scheduled job in a path.
+/// Parses the number of a scheduled job in a path.
 fn number(text: &str) -> Result<i64, ApiError> {
-    let number = crate::given::job_number("scheduled job", text)?;
+    let number = crate::request_parameters::job_number("scheduled job", text)?;
     Ok(number.get())
 }

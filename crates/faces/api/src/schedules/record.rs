@@ -1,7 +1,7 @@
-//! The audit of what the clock starts: [`AuditRecord`].
+//! The audit of scheduled launches: [`AuditRecord`].
 //!
-//! The rule: nothing starts without a durable entry, and what came of it is a second one. Who acts
-//! is the owner, by way of the clock.
+//! Invariant: nothing starts without a durable entry, and the result is a second entry. The actor
+//! is the owner, through the scheduler.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,26 +12,26 @@ use schedules::{Firing, Outcome, Record};
 use serde_json::{Map, json};
 use store::LaunchedJob;
 
-/// Writes entries into the audit, and counts.
+/// Writes audit entries, and counts them.
 #[derive(Clone, Debug)]
-pub(super) struct AuditRecord(pub(super) Audit, pub(super) Arc<Fired>);
+pub(super) struct AuditRecord(pub(super) Audit, pub(super) Arc<LaunchCounters>);
 
-/// What came of slots since the start of the server; the counters only grow.
+/// Counters of slots since the start of the server, by result.
 #[derive(Debug, Default)]
-pub(crate) struct Fired {
+pub(crate) struct LaunchCounters {
     pub(crate) launched: AtomicU64,
     pub(crate) late: AtomicU64,
     pub(crate) refused: AtomicU64,
     pub(crate) skipped: AtomicU64,
 }
 
-/// A slot that is launched later than this is late: the server was away, or launches waited. The
-/// clock is looked at within seconds.
+/// Delay from which a launch counts as late: the server was down, or launches waited. The scheduler
+/// polls every few seconds.
 const LATE_MS: i64 = 60_000;
 
 // === impl Fired ===
 
-impl Fired {
+impl LaunchCounters {
     fn count(&self, firing: &Firing, outcome: &Outcome) {
         let counter = match outcome {
             Outcome::Launched(_) => &self.launched,

@@ -1,4 +1,4 @@
-//! What a client is told when a scheduled job cannot be read or written.
+//! Errors of reading and writing scheduled jobs, as clients get them.
 
 use api_types::{ApiError, kinds};
 use schedules::{ScheduleError, TimetableError};

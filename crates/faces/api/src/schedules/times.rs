@@ -1,11 +1,11 @@
-//! Between the `schedule` of the API and the timetable of the engine.
+//! Conversion between the `schedule` of the API and the timetable of the engine.
 
 use api_types::schedules::{BlackoutWindow, CalendarDays, Interval, Schedule};
 use api_types::{ApiError, Timestamp};
 use jiff::civil::Time;
 use schedules::{Blackout, Calendar, Day, Missed, Overlap, Rule, Timetable};
 
-/// `grace_seconds` where it is not given.
+/// Default of `grace_seconds`.
 const GRACE_SECONDS: u64 = 3_600;
 
 const DAYS: [(&str, Day); 7] = [
@@ -24,7 +24,7 @@ const OVERLAPS: [(&str, Overlap); 3] = [
     ("allow", Overlap::Allow),
 ];
 
-/// The timetable; `now_ms` is the start where none is needed.
+/// The timetable; `now_ms` is used as the start if none is required.
 pub(super) fn timetable(schedule: Schedule, now_ms: i64) -> Result<Timetable, ApiError> {
     let zone = schedule.timezone.unwrap_or_else(|| "UTC".to_owned());
     let repeats = [
@@ -160,7 +160,7 @@ fn name_of<T: Copy + PartialEq>(meaning: T, values: &[(&'static str, T)]) -> Str
     found.map_or_else(String::new, |(name, _)| (*name).to_owned())
 }
 
-/// The same as it is shown; what has its default is left out.
+/// The schedule in the API's form; defaults are left out.
 pub(super) fn schedule(timetable: &Timetable) -> Schedule {
     let (mut interval, mut cron, mut days, mut zone) = (None, None, None, None);
     match &timetable.rule {

@@ -1,6 +1,6 @@
 //! `POST scheduled_jobs/environment_jobs` and `PUT …/:id`.
 //!
-//! The rule: values of secret parameters go into the sealed part of the draft and nowhere else.
+//! Invariant: values of sensitive parameters are stored in the encrypted part of the draft only.
 
 use api_types::schedules::{
     CreateScheduledJob, ScheduledInput, ScheduledJobRef, ScheduledJobReply, ScheduledType,
@@ -14,25 +14,25 @@ use serde_json::{Value, json};
 
 use super::check::check;
 use super::number;
-use super::shown::{address, shown_kind};
+use super::responses::{address, shown_kind};
 use super::times::timetable;
 use crate::Shared;
-use crate::base::Base;
-use crate::body::Strict;
+use crate::base::BaseUrl;
+use crate::body::StrictBody;
 use crate::failure::Failure;
 use crate::guard::Caller;
 
 pub(crate) async fn create(
     State(api): State<Shared>,
-    base: Base,
+    base: BaseUrl,
     caller: Caller,
-    Strict(asked): Strict<CreateScheduledJob>,
+    StrictBody(asked): StrictBody<CreateScheduledJob>,
 ) -> Result<Json<ScheduledJobReply>, Failure> {
     let id = Box::pin(created(&api, &caller, asked)).await?;
     Ok(Json(reply(address(&base, id), id)))
 }
 
-/// Makes a scheduled job of the caller's.
+/// Creates a scheduled job of the caller.
 pub(super) async fn created(
     api: &Shared,
     caller: &Caller,
@@ -40,7 +40,7 @@ pub(super) async fn created(
 ) -> Result<i64, Failure> {
     asked.check()?;
     let kind = engine_kind(asked.kind);
-    let wanted = Wanted {
+    let wanted = ScheduleRequest {
         kind: asked.kind,
         input: asked.input,
         environment: asked.environment,
@@ -58,10 +58,10 @@ pub(super) async fn created(
 
 pub(crate) async fn update(
     State(api): State<Shared>,
-    base: Base,
+    base: BaseUrl,
     caller: Caller,
-    crate::given::Variables(id): crate::given::Variables<String>,
-    Strict(asked): Strict<UpdateScheduledJob>,
+    crate::request_parameters::PathVariables(id): crate::request_parameters::PathVariables<String>,
+    StrictBody(asked): StrictBody<UpdateScheduledJob>,
 ) -> Result<Json<ScheduledJobReply>, Failure> {
     asked.check()?;
     let id = number(&id)?;
@@ -87,14 +87,14 @@ async fn replace(
     asked: UpdateScheduledJob,
 ) -> Result<(), Failure> {
     let old = api.schedules.draft(read.id).await?;
-    // Once secret, always secret: the task's metadata may say less now.
+    // A parameter stays sensitive, even if the task's metadata changes.
     let secret = old.secrets.keys().cloned().collect();
     let new_times = asked.schedule.is_some();
     let timetable = match asked.schedule {
         Some(schedule) => timetable(schedule, now_ms())?,
         None => old.timetable.clone(),
     };
-    let wanted = Wanted {
+    let wanted = ScheduleRequest {
         kind: shown_kind(read.kind),
         input: asked
             .input
@@ -107,7 +107,7 @@ async fn replace(
     Ok(api.schedules.replace(read, draft, new_times).await?)
 }
 
-/// Deletes a scheduled job: the caller's own, or another's with the right to.
+/// Deletes a scheduled job: the caller's own, or another user's with the permission.
 pub(super) async fn disable(
     api: &Shared,
     caller: &Caller,
@@ -128,8 +128,8 @@ fn not_owner(read: &Scheduled) -> ApiError {
     ApiError::new(kinds::NOT_PERMITTED, msg).with("owner", json!(read.owner))
 }
 
-/// What is to be scheduled, before it is checked.
-struct Wanted {
+/// An unchecked request to schedule a job.
+struct ScheduleRequest {
     kind: ScheduledType,
     input: Object,
     environment: String,
@@ -137,8 +137,9 @@ struct Wanted {
     userdata: Object,
 }
 
-impl Wanted {
-    /// Checked, with its secrets apart: those of the task's metadata, and `secret`.
+impl ScheduleRequest {
+    /// Checks the request, and separates its secrets: the sensitive parameters of the task's
+    /// metadata, and `secret`.
     async fn draft(
         self,
         api: &Shared,
@@ -180,7 +181,7 @@ impl Wanted {
     }
 }
 
-/// The `input` as it was posted: name and secrets in their places again.
+/// The `input` as it was posted, including name and secrets.
 pub(super) fn whole_input(kind: Kind, name: &str, input: &Object, secrets: &Object) -> Object {
     let mut whole = input.clone();
     if kind == Kind::Deploy {

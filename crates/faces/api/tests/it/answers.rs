@@ -670,9 +670,9 @@ async fn metrics_are_text_of_prometheus() {
 #[tokio::test]
 async fn ids_follow_the_configured_address() {
     let base_url = Some("https://lb.example.com/".to_owned());
-    let world = World::with(api::Info {
+    let world = World::with(api::ServerInfo {
         base_url,
-        ..api::Info::default()
+        ..api::ServerInfo::default()
     })
     .await;
     let root = world.ok("/orchestrator").await;

@@ -1,6 +1,6 @@
 //! Brokers on other machines, which connect to the server.
 
-use api::Info;
+use api::ServerInfo;
 use futures_util::{SinkExt as _, StreamExt as _};
 use pcp::types::{INVENTORY_REQUEST, INVENTORY_RESPONSE, InventoryResponse, encode};
 use pcp::{Message, PcpUri};
@@ -13,10 +13,10 @@ use crate::site::{Broker, Site};
 use crate::world::{World, privileged};
 
 async fn world(stopping: &CancellationToken) -> World {
-    Box::pin(World::with(Info {
+    Box::pin(World::with(ServerInfo {
         privileged_names: privileged(Privilege::RemoteBroker, "broker2.example.com"),
         stopping: stopping.clone(),
-        ..Info::default()
+        ..ServerInfo::default()
     }))
     .await
 }

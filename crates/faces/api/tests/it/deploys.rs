@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use api::Info;
+use api::ServerInfo;
 use async_trait::async_trait;
 use http::StatusCode;
 use jobs::{Classified, PuppetRun, Resolve, ResolveError, RunReport};
@@ -49,7 +49,11 @@ impl Resolve for Oracle {
 
 pub(crate) async fn knowing(nodes: Result<&[&str], ResolveError>) -> World {
     let nodes = nodes.map(|nodes| nodes.iter().map(ToString::to_string).collect());
-    Box::pin(World::knowing(Info::default(), Arc::new(Oracle { nodes }))).await
+    Box::pin(World::knowing(
+        ServerInfo::default(),
+        Arc::new(Oracle { nodes }),
+    ))
+    .await
 }
 
 pub(crate) fn changed() -> Manner {

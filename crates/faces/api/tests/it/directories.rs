@@ -68,7 +68,7 @@ pub(crate) fn opened(route: &Route) -> Option<u16> {
 
 /// With a directory in place of `<directory>`, and no other.
 pub(crate) async fn filled(world: &World, path: String, body: String) -> (String, String) {
-    let directories = &world.state.elsewhere.directories;
+    let directories = &world.state.external_directories.directories;
     for one in directories.list() {
         directories.delete(&one.id.unwrap()).await.unwrap();
     }
@@ -133,7 +133,7 @@ async fn directory_service_edit_alone_makes_no_administrator() {
     let admin = access.api_user();
     let id = world
         .state
-        .elsewhere
+        .external_directories
         .directories
         .create(serde_json::from_value(settings()).unwrap());
     let id = id.await.unwrap();
@@ -163,7 +163,7 @@ async fn directory_service_edit_alone_makes_no_administrator() {
         .post("/rbac-api/v1/auth/token", login.to_string())
         .await;
     world.token = reply.json()["token"].as_str().unwrap().to_owned();
-    let before = world.state.elsewhere.directories.list();
+    let before = world.state.external_directories.directories.list();
     let mut rogue = settings();
     rogue["port"] = json!(2);
     let mut update = rogue.clone();
@@ -182,7 +182,7 @@ async fn directory_service_edit_alone_makes_no_administrator() {
         assert_eq!(refused.status, 403, "{method} {path}: {}", refused.text());
         assert_eq!(refused.kind(), "puppetlabs.rbac/permission-denied");
     }
-    assert_eq!(world.state.elsewhere.directories.list(), before);
+    assert_eq!(world.state.external_directories.directories.list(), before);
     // To look and to test stays permitted.
     let shown = world.get("/rbac-api/v2/ds").await;
     assert_eq!(shown.status, 200);
@@ -194,7 +194,15 @@ async fn a_group_is_bound_to_the_directory_that_is_named() {
     let mut ids = Vec::new();
     for _ in 0..2 {
         let one = serde_json::from_value(settings()).unwrap();
-        ids.push(world.state.elsewhere.directories.create(one).await.unwrap());
+        ids.push(
+            world
+                .state
+                .external_directories
+                .directories
+                .create(one)
+                .await
+                .unwrap(),
+        );
     }
     let import = async |body: Value| world.post("/rbac-api/v2/groups", body.to_string()).await;
     let group = json!({"login": "staff", "role_ids": [], "validate": false});

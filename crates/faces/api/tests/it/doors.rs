@@ -1,7 +1,7 @@
 //! Every route of the list with every kind of token. A route without a sample request here makes
 //! these tests fail.
 
-use api::Info;
+use api::ServerInfo;
 use api_types::{Policy, Route, routes};
 use http::{Request, StatusCode};
 use serde_json::json;
@@ -355,9 +355,9 @@ async fn a_refused_request_changes_nothing_and_its_body_is_not_read() {
 
 #[tokio::test]
 async fn metrics_are_open_when_the_server_is_told_so() {
-    let world = World::with(Info {
+    let world = World::with(ServerInfo {
         metrics_open: true,
-        ..Info::default()
+        ..ServerInfo::default()
     })
     .await;
     let request = || Request::get("/metrics").body(Default::default()).unwrap();

@@ -1,7 +1,7 @@
 //! Users, groups, roles and tokens over HTTP: shapes, statuses, kinds; and secrets (A13) that
 //! must not get out. Who may do what, is tested in `access` and in `matrix`.
 
-use api::Info;
+use api::ServerInfo;
 use http::{Request, StatusCode, header};
 use pki::Privilege;
 use serde_json::{Value, json};
@@ -610,9 +610,9 @@ async fn a_task_target_is_deleted_when_no_role_names_it() {
 
 #[tokio::test]
 async fn a_certificate_of_the_list_needs_no_token_and_others_do() {
-    let world = World::with(Info {
+    let world = World::with(ServerInfo {
         privileged_names: privileged(Privilege::Program, "program.example.com"),
-        ..Info::default()
+        ..ServerInfo::default()
     })
     .await;
     let site = Site::start(&world).await;

@@ -1,6 +1,6 @@
 //! Events and output as they happen.
 
-use api::Info;
+use api::ServerInfo;
 use axum::body::{Body, Bytes};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -280,9 +280,9 @@ async fn the_log_without_a_start_is_from_now_on() {
 #[tokio::test]
 async fn streams_end_when_the_server_does() {
     let stopping = CancellationToken::new();
-    let world = World::with(Info {
+    let world = World::with(ServerInfo {
         stopping: stopping.clone(),
-        ..Info::default()
+        ..ServerInfo::default()
     })
     .await;
     let nodes = world.nodes(

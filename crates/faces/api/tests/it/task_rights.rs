@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use api::Info;
+use api::ServerInfo;
 use async_trait::async_trait;
 use http::{Request, StatusCode, header};
 use jobs::{Classified, Nobody, PuppetRun, Resolve, ResolveError, RunReport};
@@ -54,7 +54,7 @@ impl Resolve for Oracle {
 
 /// A world with the nodes `a` to `d`, and somebody with these rights, whose token the world has.
 pub(crate) async fn as_somebody(rights: impl Fn(&str) -> Value) -> World {
-    let mut world = Box::pin(World::knowing(Info::default(), Arc::new(Oracle))).await;
+    let mut world = Box::pin(World::knowing(ServerInfo::default(), Arc::new(Oracle))).await;
     world.nodes(4, &Manner::default());
     let target = json!({"display_name": "tests", "tasks": ["test"], "nodes": ["a"],
         "node_groups": [GROUP, "0e6d1f9c-1111-4222-8333-00000000ffff"],

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use api::{ApiState, Info};
+use api::{ApiState, ServerInfo};
 use axum::Router;
 use axum::body::Body;
 use classifier::Classifier;
@@ -50,7 +50,7 @@ pub(crate) fn privileged(privilege: Privilege, name: &str) -> Arc<PrivilegedName
 
 impl World {
     pub(crate) async fn new() -> Self {
-        Box::pin(Self::with(Info::default())).await
+        Box::pin(Self::with(ServerInfo::default())).await
     }
 
     /// A server that deploys code.
@@ -64,12 +64,12 @@ impl World {
         world
     }
 
-    pub(crate) async fn with(info: Info) -> Self {
+    pub(crate) async fn with(info: ServerInfo) -> Self {
         Box::pin(Self::knowing(info, Arc::new(jobs::Nobody))).await
     }
 
     /// A server with others who know nodes.
-    pub(crate) async fn knowing(info: Info, resolve: Arc<dyn jobs::Resolve>) -> Self {
+    pub(crate) async fn knowing(info: ServerInfo, resolve: Arc<dyn jobs::Resolve>) -> Self {
         let dir = tempfile::tempdir().expect("a directory");
         write_code(dir.path());
         let store = Store::open(&StoreConfig::sqlite(dir.path().join("tutti.db"))).await;
@@ -101,7 +101,7 @@ impl World {
         let classifier = Classifier::open(store.clone()).await.expect("groups");
         let audit = audit::Audit::open(store.clone(), audit::AuditConfig::default()).await;
         let key = SealKey::open_or_create(&dir.path().join("seal")).expect("a key");
-        let clock = api::Clockwork::start(
+        let scheduler = api::JobScheduler::start(
             Arc::new(schedules::SystemClock),
             store.clone(),
             key,
@@ -110,7 +110,7 @@ impl World {
         let agents = Agents::attach(&fabric);
         let inventory = inventory::Inventory::embedded(store.clone()).await;
         let inventory = inventory.expect("the inventory");
-        let info = Info {
+        let info = ServerInfo {
             version: "1.2.3".to_owned(),
             ..info
         };
@@ -122,14 +122,14 @@ impl World {
         let webhooks = webhooks.expect("webhooks");
         let seal = SealKey::open_or_create(&dir.path().join("seal")).expect("a key");
         let directories = external_directories::Directories::open(store.clone(), seal, Vec::new());
-        let elsewhere = api::Elsewhere {
+        let external_directories = api::ExternalDirectories {
             directories: directories.await.expect("directories"),
             oidc: None,
         };
         let plans = crate::plan_programs::start(&store, &jobs, dir.path()).await;
         let state = ApiState {
             plans,
-            elsewhere,
+            external_directories,
             connections,
             jobs,
             store: store.clone(),
@@ -141,7 +141,7 @@ impl World {
             code_manager: None,
             access,
             audit,
-            clock,
+            scheduler,
             webhooks,
             info,
         };

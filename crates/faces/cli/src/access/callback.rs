@@ -1,7 +1,9 @@
-//! Where the browser comes back to: [`Listener`], and what it brings: [`Back`].
+//! The loopback listener that receives the browser after a login at an identity provider:
+//! [`CallbackListener`], and the result of that login: [`CallbackResult`].
 //!
-//! The rule: only what has the state of this login ends it. Browsers open connections that say
-//! nothing, and other programs of this machine may knock: neither keeps the right one waiting.
+//! Invariant: only a request with the `state` of this login ends the wait. Browsers open
+//! connections without sending a request, and other programs of this machine may connect: neither
+//! delays the right request.
 
 use std::io::ErrorKind;
 use std::net::Ipv4Addr;
@@ -16,56 +18,56 @@ use tokio::time::timeout;
 use crate::Failure;
 use crate::defaults::{CALLBACK_CONNECTIONS, CALLBACK_HEAD_BYTES, CALLBACK_REQUEST};
 
-/// The one path of it.
+/// The path of the redirect URI.
 const PATH: &str = "/callback";
 
-/// What the identity provider sends back.
+/// The result that the identity provider sends with the browser.
 #[derive(Debug)]
-pub(crate) enum Back {
-    /// What the server gets a token for.
+pub(crate) enum CallbackResult {
+    /// The authorization code, which the server exchanges for a token.
     Code(SecretString),
-    /// Why there is none, in the provider's words.
+    /// The error and description with which the provider refused the login.
     Refused(String),
 }
 
-/// Why an address is not the one that is waited for.
+/// The reason why a request is not the expected callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum NotIt {
-    #[error("that is not the address that the browser ended at: it begins with http://127.0.0.1:")]
+pub(crate) enum CallbackMismatch {
+    #[error("that is not the address at which the browser ended: it starts with http://127.0.0.1:")]
     Address,
-    #[error("that address is of another login; open the address above and log in there")]
+    #[error("that address belongs to another login; open the address above and log in there")]
     State,
-    #[error("that address is not whole: there is no code in it")]
+    #[error("that address is incomplete: it has no code")]
     Code,
 }
 
-/// Listens on loopback until the browser comes back.
+/// Listens on loopback until the browser is redirected here.
 #[derive(Debug)]
-pub(crate) struct Listener {
+pub(crate) struct CallbackListener {
     listener: TcpListener,
     port: u16,
-    /// Requests that are being read. They end with this.
-    visits: JoinSet<Option<(Back, Browser)>>,
+    /// Connections whose request is being read. Dropping the listener ends them.
+    visits: JoinSet<Option<(CallbackResult, WaitingBrowser)>>,
 }
 
-/// A browser that waits to be told how it went.
+/// A browser connection that waits for the page with the result of the login.
 #[derive(Debug)]
-pub(crate) struct Browser(TcpStream);
+pub(crate) struct WaitingBrowser(TcpStream);
 
-/// What a browser can be told.
+/// The pages that a browser can get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Page {
+enum ResultPage {
     LoggedIn,
     Failed,
     AnotherLogin,
     NotHere,
 }
 
-/// What `address` brings to the login with `state`.
-pub(crate) fn read(address: &str, state: &str) -> Result<Back, NotIt> {
-    let address = Url::parse(address).map_err(|_| NotIt::Address)?;
+/// Reads the callback for the login with `state` from a request's target.
+pub(crate) fn read(address: &str, state: &str) -> Result<CallbackResult, CallbackMismatch> {
+    let address = Url::parse(address).map_err(|_| CallbackMismatch::Address)?;
     if address.path() != PATH {
-        return Err(NotIt::Address);
+        return Err(CallbackMismatch::Address);
     }
     let given = |name: &str| {
         let mut pairs = address.query_pairs();
@@ -73,20 +75,20 @@ pub(crate) fn read(address: &str, state: &str) -> Result<Back, NotIt> {
         pair.map(|(_, value)| value.into_owned())
     };
     if given("state").as_deref() != Some(state) {
-        return Err(NotIt::State);
+        return Err(CallbackMismatch::State);
     }
     if let Some(error) = given("error") {
         let why = given("error_description").map(|why| format!("{error}: {why}"));
-        return Ok(Back::Refused(why.unwrap_or(error)));
+        return Ok(CallbackResult::Refused(why.unwrap_or(error)));
     }
-    let code = given("code").ok_or(NotIt::Code)?;
-    Ok(Back::Code(SecretString::from(code)))
+    let code = given("code").ok_or(CallbackMismatch::Code)?;
+    Ok(CallbackResult::Code(SecretString::from(code)))
 }
 
 // === impl Listener ===
 
-impl Listener {
-    /// On `port`, or on a free one.
+impl CallbackListener {
+    /// Listens on `port`, or on a free port.
     pub(crate) async fn open(port: Option<u16>) -> Result<Self, Failure> {
         let fail = |source| Failure::Listen {
             port: port.unwrap_or(0),
@@ -102,13 +104,16 @@ impl Listener {
         })
     }
 
-    /// What the provider is told to send the browser to.
+    /// The redirect URI for the identity provider.
     pub(crate) fn address(&self) -> String {
         format!("http://127.0.0.1:{}{PATH}", self.port)
     }
 
-    /// The first that comes back with `state`. May be dropped at any moment and called again.
-    pub(crate) async fn next(&mut self, state: &str) -> Result<(Back, Browser), Failure> {
+    /// Waits for the first callback with `state`. Cancel safe.
+    pub(crate) async fn next(
+        &mut self,
+        state: &str,
+    ) -> Result<(CallbackResult, WaitingBrowser), Failure> {
         loop {
             let has_room = self.visits.len() < CALLBACK_CONNECTIONS;
             tokio::select! {
@@ -128,7 +133,7 @@ impl Listener {
 
     fn begin(&mut self, stream: TcpStream, state: String) {
         self.visits.spawn(async move {
-            let visit = timeout(CALLBACK_REQUEST, visit(stream, &state));
+            let visit = timeout(CALLBACK_REQUEST, serve_connection(stream, &state));
             visit.await.ok().flatten()
         });
     }
@@ -136,32 +141,38 @@ impl Listener {
 
 // === impl Browser ===
 
-impl Browser {
-    /// Says how the login went. A browser that left does not matter.
-    pub(crate) async fn tell(mut self, logged_in: bool) {
+impl WaitingBrowser {
+    /// Sends the page with the result of the login. Errors are ignored: the browser may have gone
+    /// away.
+    pub(crate) async fn send_result(mut self, logged_in: bool) {
         let page = if logged_in {
-            Page::LoggedIn
+            ResultPage::LoggedIn
         } else {
-            Page::Failed
+            ResultPage::Failed
         };
         let _ = timeout(CALLBACK_REQUEST, say(&mut self.0, page)).await;
     }
 }
 
-/// Reads one request; those that are not it are answered here.
-async fn visit(mut stream: TcpStream, state: &str) -> Option<(Back, Browser)> {
-    let head = head(&mut stream).await?;
+/// Reads one request; answers it here if it is not the expected callback.
+async fn serve_connection(
+    mut stream: TcpStream,
+    state: &str,
+) -> Option<(CallbackResult, WaitingBrowser)> {
+    let head = read_head(&mut stream).await?;
     let target = target(&head).unwrap_or_default();
     match read(&format!("http://127.0.0.1{target}"), state) {
-        Ok(back) => return Some((back, Browser(stream))),
-        Err(NotIt::Address) => say(&mut stream, Page::NotHere).await.ok()?,
-        Err(NotIt::State | NotIt::Code) => say(&mut stream, Page::AnotherLogin).await.ok()?,
+        Ok(back) => return Some((back, WaitingBrowser(stream))),
+        Err(CallbackMismatch::Address) => say(&mut stream, ResultPage::NotHere).await.ok()?,
+        Err(CallbackMismatch::State | CallbackMismatch::Code) => {
+            say(&mut stream, ResultPage::AnotherLogin).await.ok()?
+        }
     }
     None
 }
 
-/// The request up to its empty line.
-async fn head(stream: &mut TcpStream) -> Option<Vec<u8>> {
+/// Reads the request up to the empty line that ends its headers.
+async fn read_head(stream: &mut TcpStream) -> Option<Vec<u8>> {
     let mut head = Vec::new();
     while !head.windows(4).any(|four| four == b"\r\n\r\n") {
         if head.len() >= CALLBACK_HEAD_BYTES || stream.read_buf(&mut head).await.ok()? == 0 {
@@ -171,7 +182,7 @@ async fn head(stream: &mut TcpStream) -> Option<Vec<u8>> {
     Some(head)
 }
 
-/// `/callback?…` of `GET /callback?… HTTP/1.1`.
+/// The request target (`/callback?…`) of `GET /callback?… HTTP/1.1`.
 fn target(head: &[u8]) -> Option<&str> {
     let line = head.split(|byte| *byte == b'\r').next()?;
     let mut words = std::str::from_utf8(line).ok()?.split(' ');
@@ -179,15 +190,15 @@ fn target(head: &[u8]) -> Option<&str> {
     (method == "GET" && target.starts_with('/')).then_some(target)
 }
 
-async fn say(stream: &mut TcpStream, page: Page) -> std::io::Result<()> {
+async fn say(stream: &mut TcpStream, page: ResultPage) -> std::io::Result<()> {
     stream.write_all(page.response().as_bytes()).await?;
     stream.shutdown().await
 }
 
 // === impl Page ===
 
-impl Page {
-    /// Nothing of it comes from elsewhere, so nothing in it needs to be made harmless.
+impl ResultPage {
+    /// The page has fixed text only, so nothing needs to be escaped.
     fn response(self) -> String {
         let (status, text) = match self {
             Self::LoggedIn => (
@@ -196,7 +207,7 @@ impl Page {
             ),
             Self::Failed => (
                 "200 OK",
-                "You are not logged in to Tutti. The terminal says why.",
+                "You are not logged in to Tutti. The terminal shows the reason.",
             ),
             Self::AnotherLogin => (
                 "400 Bad Request",
@@ -222,10 +233,10 @@ mod tests {
 
     use super::*;
 
-    fn code(address: &str) -> Result<String, NotIt> {
+    fn code(address: &str) -> Result<String, CallbackMismatch> {
         match read(address, "s1")? {
-            Back::Code(code) => Ok(code.expose_secret().to_owned()),
-            Back::Refused(why) => Ok(format!("refused: {why}")),
+            CallbackResult::Code(code) => Ok(code.expose_secret().to_owned()),
+            CallbackResult::Refused(why) => Ok(format!("refused: {why}")),
         }
     }
 
@@ -234,16 +245,16 @@ mod tests {
         let read = |query: &str| code(&format!("http://127.0.0.1:4711/callback?{query}"));
         assert_eq!(read("code=a%26b&state=s1").as_deref(), Ok("a&b"));
         assert_eq!(read("iss=x&state=s1&code=c").as_deref(), Ok("c"));
-        assert_eq!(read("code=c&state=s2"), Err(NotIt::State));
-        assert_eq!(read("code=c"), Err(NotIt::State));
-        assert_eq!(read("state=s1"), Err(NotIt::Code));
-        assert_eq!(read("state=s1&code="), Err(NotIt::Code));
+        assert_eq!(read("code=c&state=s2"), Err(CallbackMismatch::State));
+        assert_eq!(read("code=c"), Err(CallbackMismatch::State));
+        assert_eq!(read("state=s1"), Err(CallbackMismatch::Code));
+        assert_eq!(read("state=s1&code="), Err(CallbackMismatch::Code));
         assert_eq!(
             code("http://127.0.0.1/other?code=c&state=s1"),
-            Err(NotIt::Address)
+            Err(CallbackMismatch::Address)
         );
-        assert_eq!(code("c"), Err(NotIt::Address));
-        assert_eq!(code(""), Err(NotIt::Address));
+        assert_eq!(code("c"), Err(CallbackMismatch::Address));
+        assert_eq!(code(""), Err(CallbackMismatch::Address));
     }
 
     #[test]
@@ -271,7 +282,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_says_nothing_or_the_wrong_thing_keeps_nobody_waiting() {
-        let mut listener = Listener::open(None).await.unwrap();
+        let mut listener = CallbackListener::open(None).await.unwrap();
         let port = listener.port;
         let silent = TcpStream::connect((Ipv4Addr::LOCALHOST, port))
             .await
@@ -284,8 +295,8 @@ mod tests {
             [icon, post, forged, right]
         });
         let (back, browser) = listener.next("s1").await.unwrap();
-        assert!(matches!(back, Back::Code(code) if code.expose_secret() == "c"));
-        browser.tell(true).await;
+        assert!(matches!(back, CallbackResult::Code(code) if code.expose_secret() == "c"));
+        browser.send_result(true).await;
         let answers = asked.await.unwrap();
         let expected = ["404", "404", "400", "200"];
         for (answer, status) in answers.iter().zip(expected) {
@@ -300,7 +311,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn connections_without_a_request_make_room_after_a_while() {
-        let mut listener = Listener::open(None).await.unwrap();
+        let mut listener = CallbackListener::open(None).await.unwrap();
         let port = listener.port;
         let mut silent = Vec::new();
         for _ in 0..CALLBACK_CONNECTIONS {
@@ -314,14 +325,19 @@ mod tests {
             ask(port, "GET /callback?code=c&state=s1 HTTP/1.1\r\n\r\n").await
         });
         let (_, browser) = listener.next("s1").await.unwrap();
-        browser.tell(false).await;
-        assert!(asked.await.unwrap().contains("The terminal says why"));
+        browser.send_result(false).await;
+        assert!(
+            asked
+                .await
+                .unwrap()
+                .contains("The terminal shows the reason")
+        );
     }
 
     #[tokio::test]
     async fn a_port_that_is_taken_is_named() {
-        let first = Listener::open(None).await.unwrap();
-        let said = Listener::open(Some(first.port))
+        let first = CallbackListener::open(None).await.unwrap();
+        let said = CallbackListener::open(Some(first.port))
             .await
             .unwrap_err()
             .to_string();

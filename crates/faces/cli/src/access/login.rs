@@ -7,40 +7,41 @@ use api_types::kinds::UNAUTHENTICATED;
 use api_types::{LoginRequest, TokenReply};
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::oidc::{self, Wanted};
-use super::pasted::Pasted;
+use super::oidc::{self, TokenProperties};
+use super::pasted::PastedLines;
 use crate::client::Client;
-use crate::rbac::find::myself;
+use crate::rbac::find::current_user;
 use crate::settings::{Connection, Settings};
 use crate::{EXIT_SUCCESS, Failure, terminal};
 
-/// Lifetime of a token for one command: a working day, since a plan may wait for an answer.
+/// Token lifetime for one command: a working day, since a plan may wait for an answer.
 const ONE_COMMAND: &str = "8h";
 
-/// Who, and for how long.
+/// Arguments of `tutti login` and `tutti access login`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// The login; asked for when absent
+    /// Login of the user; prompted for when absent
     user: Option<String>,
-    /// How long the token is good, such as 30m, 4h, 7d
+    /// Lifetime of the token, such as 30m, 4h, 7d
     #[arg(long, short = 'l', value_name = "TIME")]
     lifetime: Option<String>,
-    /// What the token is for, to know it again
+    /// Label of the token, by which it can be found and revoked
     #[arg(long)]
     label: Option<String>,
-    /// Print the token instead of keeping it
+    /// Print the token instead of writing it to the token file
     #[arg(long)]
     print: bool,
-    /// Read the password from this file (its first line), as the server writes `admin-password`
+    /// Read the password from the first line of this file, such as the `admin-password` that the
+    /// server writes
     #[arg(long, value_name = "FILE")]
     password_file: Option<std::path::PathBuf>,
-    /// Log in with a browser, at the identity provider that the server has
+    /// Log in with a browser at the identity provider configured on the server
     #[arg(long, conflicts_with_all = ["user", "password_file"])]
     oidc: bool,
-    /// With --oidc: the browser comes back to this port of this machine; a free one when absent
+    /// With --oidc: port of this machine to which the browser is redirected; a free one when absent
     #[arg(long, value_name = "PORT", requires = "oidc")]
     port: Option<u16>,
-    /// Taken for the sake of scripts, and without effect: it would print the password
+    /// Accepted for compatibility with puppet-access and ignored: it would print the password
     #[arg(long, hide = true)]
     debug: bool,
 }
@@ -58,11 +59,15 @@ pub(crate) async fn run(options: Options, settings: &Settings) -> Result<u8, Fai
         say!("{}", reply.token);
         return Ok(EXIT_SUCCESS);
     }
-    keep(&settings.token_file, &reply.token)?;
+    write_token(&settings.token_file, &reply.token)?;
     let login = match login {
         Some(login) => login,
-        // The identity provider knows who it is, not who typed the command.
-        None => myself(&client.showing(&reply.token)).await?.login,
+        // The identity provider decides who the user is, not the `--user` of the command.
+        None => {
+            current_user(&client.with_new_token(&reply.token))
+                .await?
+                .login
+        }
     };
     say!(
         "{} as {}; the token is in {}",
@@ -74,7 +79,7 @@ pub(crate) async fn run(options: Options, settings: &Settings) -> Result<u8, Fai
 }
 
 async fn with_browser(options: Options, client: &Client) -> Result<TokenReply, Failure> {
-    let wanted = Wanted {
+    let wanted = TokenProperties {
         lifetime: options.lifetime,
         label: options.label,
     };
@@ -82,7 +87,7 @@ async fn with_browser(options: Options, client: &Client) -> Result<TokenReply, F
         client,
         wanted,
         options.port,
-        Pasted::from_stdin(),
+        PastedLines::from_stdin(),
     ))
     .await
 }
@@ -133,7 +138,7 @@ fn named(error: Failure, login: &str) -> Failure {
     }
 }
 
-/// A client that acts as `user`, whose password is asked for; its token is kept nowhere.
+/// A client that acts as `user`, whose password is prompted for; its token is not stored.
 pub(crate) async fn log_in(user: String, connection: &Connection) -> Result<Client, Failure> {
     let client = Client::without_token(&connection.settings()?)?;
     let options = Options {
@@ -147,7 +152,7 @@ pub(crate) async fn log_in(user: String, connection: &Connection) -> Result<Clie
         debug: false,
     };
     let (reply, _) = with_password(options, &client).await?;
-    Ok(client.showing(&reply.token))
+    Ok(client.with_new_token(&reply.token))
 }
 
 fn ask(what: &str) -> Result<String, Failure> {
@@ -155,21 +160,21 @@ fn ask(what: &str) -> Result<String, Failure> {
         return read_line();
     }
     let asked = dialoguer::Input::new().with_prompt(what).interact_text();
-    asked.map_err(|error| Failure::Usage(format!("cannot ask for the login: {error}")))
+    asked.map_err(|error| Failure::Usage(format!("cannot prompt for the login: {error}")))
 }
 
-/// From the terminal, or a line of standard input.
+/// Prompts on the terminal, or reads a line of standard input.
 pub(crate) fn ask_password(what: &str) -> Result<SecretString, Failure> {
     if !std::io::stdin().is_terminal() {
         return Ok(SecretString::from(read_line()?));
     }
     let asked = dialoguer::Password::new().with_prompt(what).interact();
     let asked =
-        asked.map_err(|error| Failure::Usage(format!("cannot ask for the password: {error}")));
+        asked.map_err(|error| Failure::Usage(format!("cannot prompt for the password: {error}")));
     Ok(SecretString::from(asked?))
 }
 
-/// A line of standard input.
+/// Reads a line of standard input.
 pub(crate) fn read_line() -> Result<String, Failure> {
     let mut line = String::new();
     let read = std::io::stdin().lock().read_line(&mut line);
@@ -180,15 +185,16 @@ pub(crate) fn read_line() -> Result<String, Failure> {
     Ok(line.trim_end_matches(['\r', '\n']).to_owned())
 }
 
-/// A password that a file holds in its first line.
+/// Reads the password in the first line of a file.
 pub(crate) fn first_line(path: &Path) -> Result<SecretString, Failure> {
     let text = SecretString::from(crate::input::read_limited(path)?);
     let line = text.expose_secret().lines().next().unwrap_or_default();
     Ok(SecretString::from(line.to_owned()))
 }
 
-/// Only the owner may read it, from the first moment on; an old token is replaced whole.
-fn keep(path: &Path, token: &str) -> Result<(), Failure> {
+/// Writes the token file. Only its owner may read it from the start; an old file is replaced
+/// atomically.
+fn write_token(path: &Path, token: &str) -> Result<(), Failure> {
     use std::io::Write as _;
     let fail = |source| Failure::Write {
         path: path.to_owned(),
@@ -217,8 +223,8 @@ mod tests {
     fn the_token_file_is_the_owners_alone() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("new/token");
-        keep(&path, "one").unwrap();
-        keep(&path, "two").unwrap();
+        write_token(&path, "one").unwrap();
+        write_token(&path, "two").unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "two");
         assert_eq!(
             std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,

@@ -1,5 +1,4 @@
-//! `tutti access …`: tokens and the file that keeps one, as `puppet access` has them.
-//! Main type: [`Verb`].
+//! `tutti access …`: tokens and the token file, as in `puppet access`. Main type: [`Verb`].
 
 mod callback;
 pub(crate) mod login;
@@ -11,18 +10,18 @@ use secrecy::ExposeSecret as _;
 use crate::settings::{Connection, Tool};
 use crate::{EXIT_SUCCESS, Failure, client};
 
-/// What can be done with the token file.
+/// Verbs of `tutti access`.
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
-    /// Get a token for the API and keep it in the token file
+    /// Get a token for the API and write it to the token file
     #[command(after_long_help = "Examples:
   tutti access login admin --lifetime 8h
   printf '%s\\n' \"$LOGIN\" \"$PASSWORD\" | tutti access login")]
     Login(login::Options),
-    /// Print the token of the token file
+    /// Print the token in the token file
     #[command(after_long_help = "Example:\n  curl -H \"X-Authentication: $(tutti access show)\" …")]
     Show,
-    /// Delete the token file; the token itself stays good, see `tutti token revoke`
+    /// Delete the token file; the token stays valid until `tutti token revoke`
     #[command(after_long_help = "Example:\n  tutti access delete-token-file")]
     DeleteTokenFile,
 }

@@ -1,34 +1,35 @@
-//! `tutti login --oidc`: a login by the server's identity provider. Main function: [`token`].
+//! `tutti login --oidc`: a login at the server's identity provider. Main function: [`token`].
 //!
-//! The rule: no browser is opened here. The address is shown, and whoever opens it, on this machine
-//! or another one, comes back by the loopback listener or by pasting where the browser ended.
+//! Invariant: no browser is opened here. The URL is printed; a browser on this machine or another
+//! one opens it, and the login ends at the loopback listener or by pasting the URL at which the
+//! browser ended.
 
 use api_types::TokenReply;
 use api_types::rbac::{OidcFinish, OidcStart, OidcStarted};
 use secrecy::ExposeSecret as _;
 use tokio::time::timeout;
 
-use super::callback::{Back, Browser, Listener, read};
-use super::pasted::Pasted;
+use super::callback::{CallbackListener, CallbackResult, WaitingBrowser, read};
+use super::pasted::PastedLines;
 use crate::client::Client;
 use crate::defaults::OIDC_WAIT;
 use crate::{Failure, terminal};
 
-/// What the token is to be like.
+/// The properties of the requested token.
 #[derive(Debug, Default)]
-pub(super) struct Wanted {
+pub(super) struct TokenProperties {
     pub(super) lifetime: Option<String>,
     pub(super) label: Option<String>,
 }
 
-/// Gets a token for whoever logs in at the provider.
+/// Gets a token for the user who logs in at the provider.
 pub(super) async fn token(
     client: &Client,
-    wanted: Wanted,
+    wanted: TokenProperties,
     port: Option<u16>,
-    mut pasted: Pasted,
+    mut pasted: PastedLines,
 ) -> Result<TokenReply, Failure> {
-    let mut listener = Listener::open(port).await?;
+    let mut listener = CallbackListener::open(port).await?;
     let redirect_uri = listener.address();
     let started: OidcStarted = client
         .post(
@@ -36,17 +37,17 @@ pub(super) async fn token(
             &OidcStart { redirect_uri },
         )
         .await?;
-    tell(&started.authorization_url, &listener.address());
-    let (back, browser) = back(&mut listener, &mut pasted, &started.state).await?;
+    send_result(&started.authorization_url, &listener.address());
+    let (back, browser) = wait_for_callback(&mut listener, &mut pasted, &started.state).await?;
     let reply = finish(client, started, back, wanted).await;
     if let Some(browser) = browser {
-        browser.tell(reply.is_ok()).await;
+        browser.send_result(reply.is_ok()).await;
     }
     reply
 }
 
-/// To standard error, so that `--print` has standard output for the token alone.
-fn tell(url: &str, address: &str) {
+/// Prints to standard error, so that `--print` has standard output for the token alone.
+fn send_result(url: &str, address: &str) {
     anstream::eprintln!(
         "Log in with a browser, on this machine or another one, at this address:\n\n{}\n\n{}",
         terminal::name(terminal::harmless(url)),
@@ -57,12 +58,12 @@ fn tell(url: &str, address: &str) {
     );
 }
 
-/// Waits for the browser or for what is pasted, whichever is first.
-async fn back(
-    listener: &mut Listener,
-    pasted: &mut Pasted,
+/// Waits for the browser or for a pasted URL, whichever is first.
+async fn wait_for_callback(
+    listener: &mut CallbackListener,
+    pasted: &mut PastedLines,
     state: &str,
-) -> Result<(Back, Option<Browser>), Failure> {
+) -> Result<(CallbackResult, Option<WaitingBrowser>), Failure> {
     let waiting = async {
         loop {
             tokio::select! {
@@ -86,12 +87,12 @@ async fn back(
 async fn finish(
     client: &Client,
     started: OidcStarted,
-    back: Back,
-    wanted: Wanted,
+    back: CallbackResult,
+    wanted: TokenProperties,
 ) -> Result<TokenReply, Failure> {
     let code = match back {
-        Back::Code(code) => code,
-        Back::Refused(why) => return Err(Failure::LoginRefused(why)),
+        CallbackResult::Code(code) => code,
+        CallbackResult::Refused(why) => return Err(Failure::LoginRefused(why)),
     };
     let request = OidcFinish {
         state: started.state,
@@ -113,10 +114,10 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn whoever_does_not_come_back_is_not_waited_for_without_end() {
-        let mut listener = Listener::open(None).await.unwrap();
-        let (_writer, mut pasted) = Pasted::piped();
+        let mut listener = CallbackListener::open(None).await.unwrap();
+        let (_writer, mut pasted) = PastedLines::piped();
         let began = tokio::time::Instant::now();
-        let said = back(&mut listener, &mut pasted, "s1")
+        let said = wait_for_callback(&mut listener, &mut pasted, "s1")
             .await
             .unwrap_err()
             .to_string();
@@ -130,13 +131,15 @@ mod tests {
     #[tokio::test]
     async fn what_is_pasted_wrong_is_asked_for_again() {
         use std::io::Write as _;
-        let mut listener = Listener::open(None).await.unwrap();
-        let (mut writer, mut pasted) = Pasted::piped();
+        let mut listener = CallbackListener::open(None).await.unwrap();
+        let (mut writer, mut pasted) = PastedLines::piped();
         let lines = "\nnonsense\nhttp://127.0.0.1:1/callback?code=old&state=s0\n\
                      http://127.0.0.1:1/callback?code=new&state=s1\n";
         writer.write_all(lines.as_bytes()).unwrap();
-        let (back, browser) = back(&mut listener, &mut pasted, "s1").await.unwrap();
-        assert!(matches!(back, Back::Code(code) if code.expose_secret() == "new"));
+        let (back, browser) = wait_for_callback(&mut listener, &mut pasted, "s1")
+            .await
+            .unwrap();
+        assert!(matches!(back, CallbackResult::Code(code) if code.expose_secret() == "new"));
         assert!(browser.is_none());
     }
 }

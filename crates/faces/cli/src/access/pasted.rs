@@ -1,7 +1,7 @@
-//! Lines that a person pastes while something else is awaited too: [`Pasted`].
+//! Lines pasted into the terminal while another event is awaited too: [`PastedLines`].
 //!
-//! The rule: nothing here waits in a thread. A thread that reads the terminal cannot be ended, and
-//! would keep the program alive until somebody presses Return.
+//! Invariant: nothing here waits in a thread. A thread that reads the terminal cannot be ended, and
+//! would keep the program alive until Return is pressed.
 
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -12,17 +12,17 @@ use tokio::io::unix::AsyncFd;
 
 use crate::defaults::PASTED_BYTES;
 
-/// Lines of a terminal or a pipe; of nothing, where there is neither.
+/// Lines of a terminal or a pipe; empty for ever if there is neither.
 #[derive(Debug)]
-pub(crate) struct Pasted {
+pub(crate) struct PastedLines {
     source: Option<AsyncFd<OwnedFd>>,
     partial: Vec<u8>,
 }
 
 // === impl Pasted ===
 
-impl Pasted {
-    /// Standard input. What cannot be waited for (a file, `/dev/null`) is no place to paste to.
+impl PastedLines {
+    /// Reads standard input. Input that cannot be polled (a file, `/dev/null`) is ignored.
     pub(crate) fn from_stdin() -> Self {
         Self::from(std::io::stdin())
     }
@@ -40,14 +40,14 @@ impl Pasted {
         }
     }
 
-    /// What a test types.
+    /// A pipe in the place of standard input, for tests.
     #[cfg(test)]
     pub(crate) fn piped() -> (std::io::PipeWriter, Self) {
         let (reader, writer) = std::io::pipe().unwrap();
         (writer, Self::from(&reader))
     }
 
-    /// The next line; for ever nothing when no more can come. May be dropped at any moment.
+    /// The next line; pending for ever at the end of the input. Cancel safe.
     pub(crate) async fn next(&mut self) -> String {
         loop {
             if let Some(line) = self.line() {
@@ -73,7 +73,8 @@ impl Pasted {
         }
     }
 
-    /// A whole line, or what there is at the end; longer ones are nobody's address.
+    /// A whole line, or the rest at the end of the input; `None` for a line that is too long for a
+    /// URL.
     fn line(&mut self) -> Option<String> {
         let is_over = self.source.is_none() || self.partial.len() > PASTED_BYTES;
         let end = self.partial.iter().position(|byte| *byte == b'\n');
@@ -87,7 +88,7 @@ impl Pasted {
     }
 }
 
-/// Whether a read would not block. The descriptor stays a blocking one: it is the shell's too.
+/// True if a read would not block. The descriptor stays a blocking one, since the shell shares it.
 fn has_something(fd: &OwnedFd) -> bool {
     let mut asked = [PollFd::new(fd, PollFlags::IN)];
     let now = Timespec::default();
@@ -102,7 +103,7 @@ mod tests {
 
     #[tokio::test]
     async fn lines_come_one_by_one_and_the_last_needs_no_end() {
-        let (mut writer, mut pasted) = Pasted::piped();
+        let (mut writer, mut pasted) = PastedLines::piped();
         writer.write_all(b" one \ntw").unwrap();
         assert_eq!(pasted.next().await, "one");
         writer.write_all(b"o\r\nthree").unwrap();
@@ -115,13 +116,13 @@ mod tests {
     #[tokio::test]
     async fn a_file_and_an_endless_line_are_no_danger() {
         let nothing = std::fs::File::open("/dev/null").unwrap();
-        assert!(Pasted::from(&nothing).source.is_none());
-        let (mut writer, mut pasted) = Pasted::piped();
+        assert!(PastedLines::from(&nothing).source.is_none());
+        let (mut writer, mut pasted) = PastedLines::piped();
         let writing = std::thread::spawn(move || writer.write_all(&vec![b'x'; PASTED_BYTES * 2]));
         let first = pasted.next().await;
         assert!(first.len() <= PASTED_BYTES + (4 << 10), "{}", first.len());
         drop(pasted);
-        // All of it fitted into the pipe, or nobody was there any more.
+        // Either all of it fitted into the pipe, or the reader was closed.
         let _ = writing.join().unwrap();
     }
 }

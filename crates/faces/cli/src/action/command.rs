@@ -8,10 +8,10 @@ use crate::Failure;
 use crate::client::Client;
 use crate::input::read_limited;
 
-/// A line of the shell, and its nodes.
+/// Arguments of `tutti command run`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// The line, in quotes; or @FILE with it
+    /// The shell command line, in quotes; or @FILE that contains it
     command: String,
     #[command(flatten)]
     job: JobOptions,

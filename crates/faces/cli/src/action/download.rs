@@ -1,7 +1,7 @@
 //! `tutti file download SOURCE DIRECTORY`: a job of the task `bolt_shim::download`, whose results become files.
 //! Main type: [`Options`].
 //!
-//! The invariant: nodes choose names and contents, never places: whatever a node answers is written below
+//! Invariant: nodes choose names and contents, never paths: whatever a node sends is written below
 //! `DIRECTORY/NODE/`, through no link.
 
 use std::fs::{DirBuilder, OpenOptions};
@@ -17,25 +17,25 @@ use serde_json::{Value, json};
 
 use super::start::ActionOptions;
 use crate::client::Client;
-use crate::task::left_out;
+use crate::task::print_left_out_nodes;
 use crate::values::result_lines;
 use crate::{EXIT_NODES_FAILED, Failure, Format, follow, terminal};
 
-/// The task that tells the content of files.
+/// The task that returns the content of files.
 const TASK: &str = "bolt_shim::download";
 
-/// A file or directory of nodes, and where it goes on this machine.
+/// Arguments of `tutti file download`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// The absolute path of a file or directory on the nodes
+    /// Absolute path of a file or directory on the nodes
     source: String,
-    /// A directory on this machine; each node gets one in it
+    /// Directory on this machine, in which each node gets a subdirectory
     directory: PathBuf,
     #[command(flatten)]
     action: ActionOptions,
 }
 
-/// The answer of the task.
+/// The result of the task.
 #[derive(Debug, Deserialize)]
 struct Collected {
     is_directory: bool,
@@ -44,9 +44,9 @@ struct Collected {
 
 #[derive(Debug, Deserialize)]
 struct CollectedItem {
-    /// Relative to the directory; empty for a single file.
+    /// Path relative to the downloaded directory; empty for a single file.
     path: String,
-    /// Base64; `None`: it is a directory.
+    /// Content in Base64; `None` for a directory.
     content: Option<String>,
     #[serde(default)]
     is_executable: bool,
@@ -60,7 +60,7 @@ pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure
     } = options;
     let name = last_part(&source)?;
     let scope = action.targets.scope(client).await?;
-    let told = action.targets.told(&scope);
+    let told = action.targets.in_words(&scope);
     let command = TaskCommand {
         environment: action.environment.of(client),
         task: TASK.to_owned(),
@@ -82,7 +82,7 @@ pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure
     let created: JobCreated = client
         .post(&["orchestrator", "v1", "command", "task"], &command)
         .await?;
-    left_out(&created);
+    print_left_out_nodes(&created);
     let number = created.job.name;
     let format = action.shown.format;
     if format == Format::Human {
@@ -96,10 +96,10 @@ pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure
     let nodes = follow::all_nodes(client, &number).await?;
     let kept: Vec<_> = nodes
         .iter()
-        .map(|node| (node, keep(node, &directory, &name)))
+        .map(|node| (node, write_files(node, &directory, &name)))
         .collect();
     match format {
-        Format::Json => crate::shown::json(&document(&number, &kept)),
+        Format::Json => crate::output::json(&document(&number, &kept)),
         Format::Human => kept
             .iter()
             .for_each(|(node, kept)| print(node, kept, &source)),
@@ -112,7 +112,7 @@ pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure
     })
 }
 
-/// The name that the file or directory keeps.
+/// The last component of the path, which the file or directory keeps as its name.
 fn last_part(source: &str) -> Result<String, Failure> {
     let name = source
         .trim_end_matches('/')
@@ -128,20 +128,21 @@ fn last_part(source: &str) -> Result<String, Failure> {
     Ok(name.to_owned())
 }
 
-/// One part of a path that leads nowhere else.
+/// True for one path component that is no `..` and has no separator.
 fn is_plain(part: &str) -> bool {
     !part.contains('\0')
         && matches!(Path::new(part).components().collect::<Vec<_>>().as_slice(),
         [Component::Normal(only)] if *only == part)
 }
 
-/// Writes what the node told; the path, or why there is nothing.
-fn keep(node: &JobNode, directory: &Path, name: &str) -> Result<PathBuf, String> {
+/// Writes the files that a node sent; returns the path, or the reason why there is none.
+fn write_files(node: &JobNode, directory: &Path, name: &str) -> Result<PathBuf, String> {
     if node.state != "finished" {
         return Err(result_lines(node.result.as_ref().unwrap_or(&Value::Null)).join("\n"));
     }
     let unreadable = || {
-        "its answer is not that of a download; is its module bolt_shim of this version?".to_owned()
+        "its result is not that of a download; check that its module bolt_shim is of this version"
+            .to_owned()
     };
     let result = node.result.clone().ok_or_else(unreadable)?;
     let collected: Collected = serde_json::from_value(result).map_err(|_| unreadable())?;
@@ -186,7 +187,7 @@ fn write(place: &Path, item: &CollectedItem, in_directory: bool) -> std::io::Res
     let bytes = STANDARD
         .decode(content)
         .map_err(|_| refused("the content is not Base64"))?;
-    // A link that is there is replaced, not followed.
+    // An existing link is replaced, not followed.
     match std::fs::symlink_metadata(&path) {
         Ok(there) if !there.is_dir() => std::fs::remove_file(&path)?,
         _ => {}
@@ -200,7 +201,7 @@ fn write(place: &Path, item: &CollectedItem, in_directory: bool) -> std::io::Res
     file.write_all(&bytes)
 }
 
-/// A directory that is there may stay; a link in its place is refused.
+/// Creates a directory unless it exists; a link in its place is refused.
 fn make_directory(path: &Path) -> std::io::Result<()> {
     match std::fs::symlink_metadata(path) {
         Ok(there) if there.is_dir() => Ok(()),
@@ -259,16 +260,16 @@ mod tests {
     fn files_and_directories_are_kept_below_the_name_of_the_node() {
         let directory = tempfile::tempdir().unwrap();
         let one = node(json!({"is_directory": false, "items": [file("", "x")], "left_out": 0}));
-        let path = keep(&one, directory.path(), "hosts").unwrap();
+        let path = write_files(&one, directory.path(), "hosts").unwrap();
         assert_eq!(path, directory.path().join("web1/hosts"));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "x");
         let tree = node(json!({"is_directory": true, "left_out": 0,
             "items": [{"path": "a"}, file("a/b", "y"), file("c/d", "z")]}));
-        let path = keep(&tree, directory.path(), "conf.d").unwrap();
+        let path = write_files(&tree, directory.path(), "conf.d").unwrap();
         assert_eq!(std::fs::read_to_string(path.join("a/b")).unwrap(), "y");
         assert_eq!(std::fs::read_to_string(path.join("c/d")).unwrap(), "z");
-        // Once more: files are replaced.
-        keep(&tree, directory.path(), "conf.d").unwrap();
+        // Again: files are replaced.
+        write_files(&tree, directory.path(), "conf.d").unwrap();
     }
 
     #[test]
@@ -277,7 +278,7 @@ mod tests {
         let outside = tempfile::tempdir().unwrap();
         let attack = |items: Value| {
             let told = json!({"is_directory": true, "items": items, "left_out": 0});
-            keep(&node(told), directory.path(), "x").unwrap_err()
+            write_files(&node(told), directory.path(), "x").unwrap_err()
         };
         for path in ["../x", "/etc/x", "a/../../x", "", "a//b", ".", "a\u{0}b"] {
             let why = attack(json!([file(path, "x")]));
@@ -292,7 +293,7 @@ mod tests {
         std::fs::write(&target, "kept").unwrap();
         std::os::unix::fs::symlink(&target, directory.path().join("web1/x/file")).unwrap();
         let told = json!({"is_directory": true, "items": [file("file", "x")], "left_out": 0});
-        keep(&node(told), directory.path(), "x").unwrap();
+        write_files(&node(told), directory.path(), "x").unwrap();
         assert_eq!(std::fs::read_to_string(&target).unwrap(), "kept");
     }
 

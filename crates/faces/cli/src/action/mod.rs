@@ -1,8 +1,8 @@
-//! `tutti command`, `tutti script` and `tutti file`: what plans do beside tasks, by hand. Main types: [`CommandVerb`],
-//! [`ScriptVerb`] and [`FileVerb`].
+//! `tutti command`, `tutti script` and `tutti file`: the plan functions beside tasks, as commands.
+//! Main types: [`CommandVerb`], [`ScriptVerb`] and [`FileVerb`].
 //!
-//! The invariant: commands, scripts and uploads are jobs of `command/action`, whose rights and results are those of
-//! a plan's `run_command`, `run_script` and `upload_file`.
+//! Invariant: commands, scripts and uploads are jobs of `command/action`, whose permissions and
+//! results are those of a plan's `run_command`, `run_script` and `upload_file`.
 
 mod command;
 mod download;
@@ -14,19 +14,19 @@ use crate::Failure;
 use crate::client::Client;
 use crate::settings::Connection;
 
-/// Verbs for commands.
+/// Verbs of `tutti command`.
 #[derive(Debug, clap::Subcommand)]
 pub enum CommandVerb {
-    /// Run a line of the shell on nodes and watch it
+    /// Run a shell command on nodes and watch it
     #[command(after_long_help = "Examples:
   tutti command run 'systemctl is-active nginx' -t 'web*'
-  tutti command run 'df -h /' -t all --run-as nobody
+  tutti command run 'df -h /' -t all --run-as www-data
 
 Needs the permission tasks:run:bolt_shim::command on the nodes.")]
     Run(command::Options),
 }
 
-/// Verbs for scripts.
+/// Verbs of `tutti script`.
 #[derive(Debug, clap::Subcommand)]
 pub enum ScriptVerb {
     /// Run a script of this machine on nodes and watch it
@@ -39,17 +39,17 @@ nodes.")]
     Run(script::Options),
 }
 
-/// Verbs for files.
+/// Verbs of `tutti file`.
 #[derive(Debug, clap::Subcommand)]
 pub enum FileVerb {
-    /// Put a file of this machine onto nodes
+    /// Upload a file of this machine to nodes
     #[command(after_long_help = "Example:
   tutti file upload ./motd /etc/motd -t 'web*'
 
 A directory cannot be uploaded by hand; a plan's upload_file can. Needs the permission
 tasks:run:bolt_shim::upload on the nodes.")]
     Upload(upload::Options),
-    /// Fetch a file or directory of nodes into DIRECTORY/NODE/ on this machine
+    /// Download a file or directory of nodes to DIRECTORY/NODE/ on this machine
     #[command(after_long_help = "Example:
   tutti file download /etc/hosts ./collected -t 'web*'
 

@@ -10,12 +10,12 @@ use super::upload::{content, file_name};
 use crate::Failure;
 use crate::client::Client;
 
-/// A script of this machine, and its nodes.
+/// Arguments of `tutti script run`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// The script's file on this machine
+    /// Script file on this machine
     script: PathBuf,
-    /// Arguments of the script; after -- they may begin with a dash
+    /// Arguments of the script; after -- they may start with a dash
     #[arg(value_name = "ARGUMENT")]
     arguments: Vec<String>,
     #[command(flatten)]

@@ -1,43 +1,43 @@
-//! Options that all actions have, and the job that they become. Main type: [`ActionOptions`].
+//! Options shared by all actions, and the job that runs them. Main type: [`ActionOptions`].
 
 use api_types::{ActionCommand, ActionType, JobCreated, Object};
 use serde_json::Value;
 
 use crate::client::Client;
-use crate::rollout::Rollout;
-use crate::shown::Shown;
-use crate::targets::Targets;
-use crate::task::{Environment, left_out};
+use crate::output::OutputOptions;
+use crate::rollout::RolloutArguments;
+use crate::targets::TargetOptions;
+use crate::task::{EnvironmentOption, print_left_out_nodes};
 use crate::{EXIT_SUCCESS, Failure, Format, follow, terminal};
 
-/// Nodes and limits of an action.
+/// Targets and limits of an action.
 #[derive(Debug, clap::Args)]
 pub(super) struct ActionOptions {
     #[command(flatten)]
-    pub(super) targets: Targets,
+    pub(super) targets: TargetOptions,
     #[command(flatten)]
-    pub(super) environment: Environment,
-    /// How many nodes at once [default: the server's limit]
+    pub(super) environment: EnvironmentOption,
+    /// Number of nodes at once [default: the server's limit]
     #[arg(long, value_name = "N", value_parser = crate::span::count)]
     pub(super) concurrency: Option<u32>,
     #[command(flatten)]
-    pub(super) rollout: Rollout,
-    /// How long one node may take: seconds, or 15m, 4h, 1d
+    pub(super) rollout: RolloutArguments,
+    /// Time limit for one node: seconds, or 15m, 4h, 1d
     #[arg(long, value_name = "TIME", value_parser = crate::span::seconds)]
     pub(super) timeout: Option<u64>,
-    /// Why; kept with the job
+    /// Reason, stored with the job
     #[arg(long)]
     pub(super) description: Option<String>,
     #[command(flatten)]
-    pub(super) shown: Shown,
+    pub(super) shown: OutputOptions,
 }
 
-/// Options of actions that run as a job and nothing else.
+/// Options of actions that run as a job only.
 #[derive(Debug, clap::Args)]
 pub(super) struct JobOptions {
     #[command(flatten)]
     action: ActionOptions,
-    /// The user of the nodes who does it [default: the user of the agent]
+    /// User of the nodes who runs it [default: the user of the agent]
     #[arg(long, value_name = "USER")]
     run_as: Option<String>,
     /// Print the job's number and do not wait
@@ -46,7 +46,7 @@ pub(super) struct JobOptions {
 }
 
 impl JobOptions {
-    /// Makes the job and watches it. `heading` says what is done.
+    /// Creates the job and watches it. `heading` describes the action.
     pub(super) async fn start(
         self,
         client: &Client,
@@ -64,7 +64,7 @@ impl JobOptions {
             shown,
         } = self.action;
         let scope = targets.scope(client).await?;
-        let told = targets.told(&scope);
+        let told = targets.in_words(&scope);
         let command = ActionCommand {
             kind,
             params: params
@@ -84,7 +84,7 @@ impl JobOptions {
         };
         let path = ["orchestrator", "v1", "command", "action"];
         let created: JobCreated = client.post(&path, &command).await?;
-        left_out(&created);
+        print_left_out_nodes(&created);
         let number = created.job.name;
         if self.no_wait {
             say!("{number}");

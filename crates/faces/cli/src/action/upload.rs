@@ -13,12 +13,12 @@ use crate::Failure;
 use crate::client::Client;
 use crate::defaults::ACTION_FILE_BYTES;
 
-/// A file of this machine, and where it goes.
+/// Arguments of `tutti file upload`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// The file on this machine
+    /// File on this machine
     source: PathBuf,
-    /// The absolute path of the file on the nodes
+    /// Absolute path of the file on the nodes
     destination: String,
     #[command(flatten)]
     job: JobOptions,
@@ -54,7 +54,7 @@ pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure
     Box::pin(job.start(client, ActionType::Upload, params, &heading)).await
 }
 
-/// The last part of a path, for the job's description.
+/// The last component of a path, for the job's description.
 pub(super) fn file_name(path: &Path) -> Result<String, Failure> {
     let name = path.file_name().and_then(|name| name.to_str());
     name.map(str::to_owned).ok_or_else(|| {

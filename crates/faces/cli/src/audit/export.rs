@@ -8,13 +8,13 @@ use super::pages;
 use crate::client::Client;
 use crate::{EXIT_SUCCESS, Failure};
 
-/// Where to.
+/// Arguments of `tutti audit export`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// The file to make; standard output when absent. `tutti audit verify --file` checks it
+    /// File to create; standard output when absent. `tutti audit verify --file` checks it
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// The first entry
+    /// Number of the first entry
     #[arg(long, default_value_t = 1, value_name = "SEQ")]
     start: u32,
 }
@@ -55,7 +55,7 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
     Ok(EXIT_SUCCESS)
 }
 
-/// Never over another file: an export is evidence.
+/// Creates the file and never overwrites one: an export is evidence.
 fn create(path: &Path) -> Result<File, Failure> {
     File::create_new(path).map_err(|source| Failure::Write {
         path: path.to_owned(),

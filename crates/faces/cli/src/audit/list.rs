@@ -4,23 +4,23 @@ use api_types::activity::{ActivityCommitV2, ActivityV2};
 
 use crate::client::Client;
 use crate::defaults::AUDIT_SHOWN;
-use crate::shown::{Shown, json};
+use crate::output::{OutputOptions, json};
 use crate::{EXIT_SUCCESS, Failure, table, terminal};
 
-/// Which.
+/// Arguments of `tutti audit list`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// How many entries, the newest first
+    /// Number of entries, the newest first
     #[arg(long, default_value_t = AUDIT_SHOWN)]
     limit: u64,
-    /// Only of one service: orchestrator, rbac, classifier, …
+    /// Only entries of one service: orchestrator, rbac, classifier, …
     #[arg(long, value_name = "NAME")]
     service: Option<String>,
-    /// Only since then, such as 2026-11-21T08:00:00Z
+    /// Only entries since this time, such as 2026-11-21T08:00:00Z
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
 pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
@@ -38,7 +38,7 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
         return Ok(EXIT_SUCCESS);
     }
     if list.commits.is_empty() {
-        say!("Nothing was done yet.");
+        say!("There are no audit entries.");
         return Ok(EXIT_SUCCESS);
     }
     let rows = list.commits.iter().map(row).collect();
@@ -50,7 +50,7 @@ fn row(commit: &ActivityCommitV2) -> Vec<String> {
     let message = commit.events.first();
     let message = message.map_or("", |event| event.message.as_str());
     let who = match commit.subject.name.as_str() {
-        "" => "anybody",
+        "" => "anonymous",
         name => name,
     };
     vec![

@@ -1,4 +1,4 @@
-//! `tutti audit …`: who did what, and whether the record of it is whole. Main type: [`Verb`].
+//! `tutti audit …`: the audit log and the check of its hash chain. Main type: [`Verb`].
 
 mod export;
 mod list;
@@ -10,19 +10,19 @@ use std::process::ExitCode;
 
 use crate::client::Client;
 use crate::settings::Connection;
-use crate::{EXIT_ERROR, Failure, Over, terminal};
+use crate::{EXIT_ERROR, Failure, WithConnection, terminal};
 
-/// What can be done with the audit.
+/// Verbs of `tutti audit`.
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
-    /// List what was done, by whom, and what was refused; the newest first
+    /// List audit entries, the newest first: actions, users and refusals
     List(list::Options),
     /// Write every entry with its hashes, as lines of JSON
     Export(export::Options),
-    /// Check that no entry was changed, taken away, moved or put in
+    /// Check that no entry was changed, removed, moved or inserted
     ///
-    /// Exit code 0: the chain is whole; 1: it is not, and the first bad entry is named; 2: it could
-    /// not be checked.
+    /// Exit code 0: the chain is intact; 1: it is not, and the first bad entry is named; 2: it
+    /// could not be checked.
     Verify(verify::Options),
 }
 
@@ -34,8 +34,8 @@ pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failu
     }
 }
 
-impl Over<Verb> {
-    /// The server's configuration, when the store itself is to be checked instead of the API.
+impl WithConnection<Verb> {
+    /// The server's configuration file, if the store itself is to be checked instead of the API.
     pub fn offline(&self) -> Option<&Path> {
         match &self.verb {
             Verb::Verify(options) => options.offline(),
@@ -54,7 +54,7 @@ impl Over<Verb> {
         match done {
             Ok(code) => ExitCode::from(code),
             Err(failure) => {
-                anstream::eprintln!("{} {}", terminal::bad("error:"), failure.shown());
+                anstream::eprintln!("{} {}", terminal::bad("error:"), failure.to_terminal_text());
                 ExitCode::from(EXIT_ERROR)
             }
         }

@@ -1,7 +1,7 @@
 //! `tutti audit verify`. Main type: [`Options`].
 //!
-//! The rule: the hashes are computed here; the service, the file or the store is believed in
-//! nothing but its rows.
+//! Invariant: the hashes are computed here; of the service, the file or the store only the rows are
+//! trusted.
 
 use error_causes::chain;
 use std::fs::File;
@@ -14,23 +14,23 @@ use store::{Store, StoreConfig};
 use super::pages;
 use crate::client::Client;
 use crate::defaults::AUDIT_LINE_BYTES;
+use crate::output::{OutputOptions, json};
 use crate::settings::Connection;
-use crate::shown::{Shown, json};
 use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, table, terminal};
 
-/// What to check against.
+/// Arguments of `tutti audit verify`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// A head that an earlier check printed, SEQ:HASH or HASH: the entry must still be there
+    /// Head printed by an earlier check, SEQ:HASH or HASH: that entry must still be there
     #[arg(long, value_name = "HEAD", value_parser = head)]
-    expect_head: Vec<Noted>,
-    /// Check a file of `tutti audit export` instead of the service
+    expect_head: Vec<NotedHead>,
+    /// Check a file written by `tutti audit export` instead of the service
     #[arg(long, value_name = "FILE", conflicts_with = "offline")]
     file: Option<PathBuf>,
-    /// Check the store itself, beside a server or without one; it is only read
+    /// Check the database itself, beside a running server or without one; it is only read
     #[arg(long)]
     offline: bool,
-    /// With --offline: the server's configuration, which says where the store is
+    /// With --offline: the server's configuration, which names the database
     #[arg(
         long,
         env = "TUTTI_CONFIG",
@@ -40,12 +40,12 @@ pub struct Options {
     )]
     config: PathBuf,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
-/// What somebody wrote down.
+/// A head that was noted down after an earlier check.
 #[derive(Clone, Copy, Debug)]
-enum Noted {
+enum NotedHead {
     Head(Head),
     Hash([u8; 32]),
 }
@@ -61,9 +61,9 @@ impl Options {
         let mut expected = Expected::default();
         for noted in &self.expect_head {
             match noted {
-                Noted::Head(head) => expected.heads.push(*head),
-                Noted::Hash(hash) if expected.hash.is_none() => expected.hash = Some(*hash),
-                Noted::Hash(_) => {
+                NotedHead::Head(head) => expected.heads.push(*head),
+                NotedHead::Hash(hash) if expected.hash.is_none() => expected.hash = Some(*hash),
+                NotedHead::Hash(_) => {
                     let what = "--expect-head takes one hash without a number";
                     return Err(Failure::Usage(what.to_owned()));
                 }
@@ -79,10 +79,10 @@ pub(super) async fn run(options: &Options, connection: &Connection) -> Result<u8
         Some(path) => file(verifier, path)?,
         None => service(verifier, &Client::with_token(connection)?).await?,
     };
-    Ok(tell(options, verified))
+    Ok(print_report(options, verified))
 }
 
-/// Without a server.
+/// Checks the store without a server.
 pub(super) async fn store(options: &Options, url: String, head_file: &Path) -> Result<u8, Failure> {
     let mut expected = options.expected()?;
     let failed = |error: &(dyn std::error::Error + 'static)| Failure::Usage(chain(error));
@@ -100,7 +100,7 @@ pub(super) async fn store(options: &Options, url: String, head_file: &Path) -> R
             head_file.display()
         );
     }
-    Ok(tell(options, verified))
+    Ok(print_report(options, verified))
 }
 
 async fn service(
@@ -116,7 +116,7 @@ async fn service(
         audit::wire::head(page).map_err(|error| answer(error.to_string()))
     };
     verifier.expect(head(&first.head)?);
-    // The server's word, but not that of its database.
+    // The head that the server keeps outside its database.
     if let Some(kept) = &first.kept {
         for kept in kept.head.iter().chain(&kept.contradicted) {
             verifier.expect_kept(head(kept)?);
@@ -140,7 +140,8 @@ async fn service(
     }
 }
 
-/// A file has no head of its own: what was cut off its end is found with `--expect-head` alone.
+/// Checks an export. A file has no head of its own: truncation at its end is found with
+/// `--expect-head` only.
 fn file(mut verifier: Verifier, path: &Path) -> Result<Result<Report, Fault>, Failure> {
     let read = |source| Failure::Read {
         path: path.to_owned(),
@@ -177,7 +178,7 @@ fn file(mut verifier: Verifier, path: &Path) -> Result<Result<Report, Fault>, Fa
     Ok(verifier.finish(last))
 }
 
-fn tell(options: &Options, verified: Result<Report, Fault>) -> u8 {
+fn print_report(options: &Options, verified: Result<Report, Fault>) -> u8 {
     let shown = options.shown.format;
     match verified {
         Ok(report) if shown == Format::Json => {
@@ -202,7 +203,7 @@ fn tell(options: &Options, verified: Result<Report, Fault>) -> u8 {
 fn print(report: &Report) {
     let heading = match report.compared_through {
         0 => terminal::warn(
-            "The chain is whole in itself. It was compared with nothing that is kept elsewhere: if its end was \
+            "The chain is whole in itself. It was not compared with a head that was noted down: if its end was \
              cut off, or all of it written anew, this does not show it.",
         ),
         _ => terminal::good("The chain is whole."),
@@ -230,8 +231,8 @@ fn print(report: &Report) {
 
 fn compared(report: &Report) -> String {
     match report.compared_through {
-        0 => "with nothing; keep the head elsewhere, and give it with --expect-head".to_owned(),
-        seq => format!("with a head that is kept elsewhere, up to entry {seq}"),
+        0 => "with nothing; note the head down and give it with --expect-head".to_owned(),
+        seq => format!("with a head that was noted down, up to entry {seq}"),
     }
 }
 
@@ -256,17 +257,17 @@ fn without_result(report: &Report) -> String {
     )
 }
 
-fn head(text: &str) -> Result<Noted, String> {
+fn head(text: &str) -> Result<NotedHead, String> {
     let invalid = || "expected SEQ:HASH or HASH, as `tutti audit verify` prints it".to_owned();
     match text.split_once(':') {
         Some((seq, hash)) => {
             let HexHash(hash) = hash.parse().map_err(|_| invalid())?;
             let seq = seq.parse().map_err(|_| invalid())?;
-            Ok(Noted::Head(Head { seq, hash }))
+            Ok(NotedHead::Head(Head { seq, hash }))
         }
         None => {
             let HexHash(hash) = text.parse().map_err(|_| invalid())?;
-            Ok(Noted::Hash(hash))
+            Ok(NotedHead::Hash(hash))
         }
     }
 }
@@ -278,9 +279,9 @@ mod tests {
     #[test]
     fn a_head_is_read_as_it_is_printed() {
         let hash = "0f".repeat(32);
-        assert!(matches!(head(&hash), Ok(Noted::Hash([15, ..]))));
+        assert!(matches!(head(&hash), Ok(NotedHead::Hash([15, ..]))));
         let printed = head(&format!("7:{hash}"));
-        assert!(matches!(printed, Ok(Noted::Head(Head { seq: 7, .. }))));
+        assert!(matches!(printed, Ok(NotedHead::Head(Head { seq: 7, .. }))));
         for bad in ["", "7", "7:", ":0f", "x:0f", "0g"] {
             assert!(head(bad).is_err(), "{bad}");
         }

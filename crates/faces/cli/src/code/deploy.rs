@@ -7,15 +7,15 @@ use api_types::{CodeDeploy, CodeDeploysCommand};
 use code_store::defaults::KEEP_VERSIONS;
 
 use super::CODE_MANAGER;
-use super::local::settings::Place;
-use super::shown::{changes, notes, short};
+use super::display::{changes, notes, short};
+use super::local::settings::LocalCodeOptions;
 use crate::client::Client;
 use crate::defaults::DEPLOY_TIMEOUT;
-use crate::shown::json;
+use crate::output::json;
 use crate::terminal::harmless;
-use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, Name, terminal};
+use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, ProgramName, terminal};
 
-/// What is deployed.
+/// Arguments of `tutti code deploy`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   tutti code deploy production --reason 'the new web tier'
@@ -30,29 +30,30 @@ Exit codes: 0 everything is live that was asked for, or is under way with --no-w
 or not yet on a server that follows;
 2 nothing was asked for, since the settings or the server's answer do not allow it.")]
 pub struct Options {
-    /// Environments, as branches are called there
+    /// Environments, named after their branches
     #[arg(value_name = "ENVIRONMENT")]
     pub(super) environments: Vec<String>,
-    /// All environments; those whose branches are gone go too
+    /// All environments; those whose branches are gone are removed
     #[arg(long, conflicts_with = "environments")]
     pub(super) all: bool,
-    /// Look up only this module, and let all else stay as it is live; in all environments that have it unless
-    /// some are named
+    /// Look up only this module and leave everything else as it is live; in all environments that
+    /// have it unless some are named
     #[arg(long = "module", value_name = "MODULE")]
     pub(super) modules: Vec<String>,
-    /// Let modules stay as they are live, and look up only the control repository
+    /// Leave modules as they are live, and look up only the control repository
     #[arg(long, conflicts_with_all = ["modules", "local"])]
     no_modules: bool,
-    /// Make the versions and look at them, but switch to none; of all environments unless some are named
+    /// Build the versions and compare them without switching; all environments unless some are
+    /// named
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Do not wait until it is over
+    /// Do not wait until the deployment ends
     #[arg(long, conflicts_with = "local")]
     no_wait: bool,
-    /// Wait until it is over: puppet-code does not without it, tutti does anyhow
+    /// Wait until the deployment ends: the default of tutti; puppet-code needs it
     #[arg(long, short, hide = true, conflicts_with = "no_wait")]
     wait: bool,
-    /// Why, for the history
+    /// Reason, shown in the history
     #[arg(
         long,
         default_value = "",
@@ -60,10 +61,10 @@ pub struct Options {
         conflicts_with = "local"
     )]
     reason: String,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value = "human")]
     pub(super) format: Format,
-    /// With --local: versions of each environment that stay beside the live one: a number, or all
+    /// With --local: number of versions of each environment to keep beside the live one, or all
     #[arg(
         long,
         value_name = "NUMBER",
@@ -71,14 +72,14 @@ pub struct Options {
         default_value_t = KeepVersions(Some(KEEP_VERSIONS))
     )]
     pub(super) keep_versions: KeepVersions,
-    /// With --local: days for which others stay after they were live
+    /// With --local: days for which other versions are kept after they were live
     #[arg(long, value_name = "DAYS", requires = "local", default_value_t = KEEP_DAYS)]
     pub(super) keep_days: u32,
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) place: LocalCodeOptions,
 }
 
-/// `None`: all.
+/// Number of versions to keep; `None`: all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct KeepVersions(pub(super) Option<usize>);
 
@@ -116,7 +117,7 @@ impl Options {
         self.place.local
     }
 
-    /// Refuses a deployment of everything that was not asked for.
+    /// Refuses to deploy everything unless --all is given.
     pub(super) fn check(&self) -> Result<(), Failure> {
         let names_what = !self.environments.is_empty() || !self.modules.is_empty();
         if names_what || self.all || self.dry_run {
@@ -129,7 +130,11 @@ impl Options {
     }
 }
 
-pub(super) async fn run(options: &Options, client: &Client, name: Name) -> Result<u8, Failure> {
+pub(super) async fn run(
+    options: &Options,
+    client: &Client,
+    name: ProgramName,
+) -> Result<u8, Failure> {
     options.check()?;
     let command = CodeDeploysCommand {
         environments: options.environments.clone(),
@@ -137,8 +142,8 @@ pub(super) async fn run(options: &Options, client: &Client, name: Name) -> Resul
         deploy_modules: options.no_modules.then_some(false),
         modules: options.modules.clone(),
         wait: match name {
-            Name::Tutti => !options.no_wait,
-            Name::Puppet => options.wait,
+            ProgramName::Tutti => !options.no_wait,
+            ProgramName::Puppet => options.wait,
         },
         dry_run: options.dry_run,
         reason: options.reason.clone(),
@@ -146,7 +151,9 @@ pub(super) async fn run(options: &Options, client: &Client, name: Name) -> Resul
     let told = client.post_within(&CODE_MANAGER, &command, DEPLOY_TIMEOUT);
     let deploys: Vec<CodeDeploy> = told.await?;
     match (options.format, name) {
-        (Format::Human, Name::Tutti) => deploys.iter().for_each(|it| print(it, options.dry_run)),
+        (Format::Human, ProgramName::Tutti) => {
+            deploys.iter().for_each(|it| print(it, options.dry_run))
+        }
         _ => json(&deploys),
     }
     let is_well = |it: &CodeDeploy| it.status != "failed" && it.late_followers.is_empty();
@@ -186,11 +193,11 @@ fn print(deploy: &CodeDeploy, is_dry: bool) {
     }
 }
 
-/// Line of an environment that did not go live, or would not.
+/// The line for an environment that did not go live, or would not in a dry run.
 pub(super) fn failure(is_dry: bool) -> &'static str {
     match is_dry {
-        true => "could not go live, and is as it was before",
-        false => "not deployed, and as it was before",
+        true => "could not go live, and stays as it was",
+        false => "not deployed, and stays as it was",
     }
 }
 
@@ -203,7 +210,7 @@ fn complete(name: &str, deploy: &CodeDeploy, is_dry: bool) {
     let version = version.filter(|_| told.action != "remove");
     let Some(version) = version else {
         say!(
-            "{} {name}: its branch is gone, and so is the environment; its versions are kept",
+            "{} {name}: removed, since its branch is gone; its versions are kept",
             terminal::good("-")
         );
         return notes(told);
@@ -220,7 +227,7 @@ fn complete(name: &str, deploy: &CodeDeploy, is_dry: bool) {
         "{} {name}: {version} {what} ({commit}{modules} modules)",
         terminal::good("✓")
     );
-    // Where there was nothing, all is new.
+    // For a first deployment everything is new.
     if told.version_before.is_some() {
         changes(told.changes.as_ref());
     }

@@ -3,32 +3,32 @@
 use api_types::CodeDiff;
 
 use super::CODE;
-use super::shown::{changes, short};
+use super::display::{changes, short};
 use crate::client::Client;
-use crate::shown::json;
+use crate::output::json;
 use crate::terminal::harmless;
 use crate::{EXIT_SUCCESS, Failure, Format};
 
-/// Of what.
+/// Arguments of `tutti code diff`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   tutti code diff production 3f2a9c
   tutti code diff production 3f2a9c 77b01e
   tutti code diff staging --with production")]
 pub struct Options {
-    /// The environment
+    /// Name of the environment
     #[arg(value_name = "ENVIRONMENT")]
     environment: String,
-    /// The first digits of a version [default: the live one]
+    /// First digits of a version [default: the live one]
     #[arg(value_name = "FROM")]
     from: Option<String>,
-    /// The first digits of another version [default: the live one]
+    /// First digits of another version [default: the live one]
     #[arg(value_name = "TO")]
     to: Option<String>,
     /// Compare with another environment
     #[arg(long, value_name = "ENVIRONMENT")]
     with: Option<String>,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
 }

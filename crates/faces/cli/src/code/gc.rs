@@ -3,14 +3,14 @@
 use api_types::{CodeCollected, CodeGcCommand};
 
 use super::CODE;
-use super::shown::{megabytes, short};
+use super::display::{megabytes, short};
 use crate::client::Client;
 use crate::defaults::DEPLOY_TIMEOUT;
-use crate::shown::json;
+use crate::output::json;
 use crate::terminal::{self, harmless};
 use crate::{EXIT_SUCCESS, Failure, Format};
 
-/// How.
+/// Arguments of `tutti code gc`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   tutti code gc --dry-run
@@ -20,10 +20,10 @@ What is live, pinned or in use by a plan stays, and of each environment the last
 was live in the last week, unless the server's code.keep_versions and code.keep_days say otherwise. The server
 does this after deployments by itself. It waits for deployments that are under way.")]
 pub struct Options {
-    /// Say only what would go
+    /// Only list the versions that would be removed
     #[arg(long)]
     dry_run: bool,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
 }
@@ -58,7 +58,7 @@ pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
     );
     let unused = match told.repositories {
         0 => String::new(),
-        count => format!("; {count} that nobody used went"),
+        count => format!("; {count} unused ones were removed"),
     };
     say!(
         "Copies of repositories take {:.1} MB{unused}.",

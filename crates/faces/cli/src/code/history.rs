@@ -3,29 +3,29 @@
 use api_types::{CodeDeployment, CodeHistory};
 
 use super::CODE;
-use super::shown::{changes, moment, notes, short};
+use super::display::{changes, moment, notes, short};
 use crate::client::Client;
-use crate::shown::json;
+use crate::output::json;
 use crate::terminal::harmless;
 use crate::{EXIT_SUCCESS, Failure, Format, terminal};
 
-/// Of what.
+/// Arguments of `tutti code history`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   tutti code history
   tutti code history production --limit 3
   tutti code history --before 120 --format json")]
 pub struct Options {
-    /// Only of this environment
+    /// Only deployments of this environment
     #[arg(value_name = "ENVIRONMENT")]
     environment: Option<String>,
-    /// How many deployments
+    /// Number of deployments
     #[arg(long, default_value_t = 20)]
     limit: u64,
     /// Deployments before this number
     #[arg(long, value_name = "DEPLOYMENT")]
     before: Option<i64>,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
 }
@@ -42,7 +42,7 @@ pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
     let history: CodeHistory = client.get(&path, &query).await?;
     match options.format {
         Format::Json => json(&history),
-        Format::Human if history.items.is_empty() => say!("Nothing was deployed yet."),
+        Format::Human if history.items.is_empty() => say!("There are no deployments."),
         Format::Human => history.items.iter().for_each(print),
     }
     Ok(EXIT_SUCCESS)

@@ -1,11 +1,12 @@
-//! `tutti code`: environments from control repositories, deployed by a server or on this machine. Main type:
-//! [`Verb`].
+//! `tutti code`: environments from control repositories, deployed by a server or on this machine.
+//! Main type: [`Verb`].
 //!
-//! The rule: what was not deployed is said with its reason, and is as it was before; the exit code is 0 when
-//! everything is live that was asked for, 1 when something is not.
+//! Invariant: an environment that was not deployed is reported with the reason and stays as it was;
+//! the exit code is 0 if everything requested is live, and 1 if not.
 
 mod deploy;
 mod diff;
+mod display;
 mod gc;
 mod history;
 mod local;
@@ -13,60 +14,63 @@ mod pin;
 mod promote;
 mod puppetserver;
 mod rollback;
-mod shown;
 mod status;
 mod verify;
 mod versions;
 
 use crate::client::Client;
 use crate::settings::Connection;
-use crate::{Failure, Name};
+use crate::{Failure, ProgramName};
 
-pub(crate) use shown::short;
+pub(crate) use display::short;
 
-/// What is done with code.
+/// Verbs of `tutti code`.
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
-    /// Deploy environments: all of their code at once, or nothing of it
+    /// Deploy environments; each switches atomically to its new version
     Deploy(deploy::Options),
-    /// Show what is under way, what failed and what is live
+    /// Show deployments in progress, failed deployments and live versions
     Status(status::Options),
-    /// List who deployed what, when and why, and what changed
+    /// List deployments: user, time, reason and changes
     History(history::Options),
-    /// List the versions of environments that are there
+    /// List the code versions of environments
     Versions(versions::Options),
     /// Compare two versions, by module and by file
     Diff(diff::Options),
-    /// Make another version live that is there
+    /// Make an earlier version live again
     Rollback(rollback::Options),
-    /// Make a version of one environment live in another
+    /// Make the version of one environment live in another
     Promote(promote::Options),
-    /// Let an environment stay with its version, whatever is deployed
+    /// Keep an environment at its live version; deployments to it are refused
     Pin(pin::Options),
-    /// Let an environment be deployed again
-    Unpin(pin::One),
-    /// Remove versions that nobody needs
+    /// Allow deployments to an environment again
+    Unpin(pin::UnpinOptions),
+    /// Remove versions that are not needed any more
     Gc(gc::Options),
-    /// Compare all deployed code with its hashes, and replace what is damaged
+    /// Compare all deployed code with its hashes, and restore damaged files
     Verify(verify::Options),
-    /// Print the code id of what is live, as the code-id-command of a puppetserver
-    Id(puppetserver::Id),
+    /// Print the live code id, as the code-id-command of a puppetserver
+    Id(puppetserver::IdOptions),
     /// Print a file of a version, as the code-content-command of a puppetserver
-    Content(puppetserver::Content),
-    /// Print what to configure where for a puppetserver on this machine
-    PuppetserverSetup(puppetserver::Setup),
-    /// Print where requests go
+    Content(puppetserver::ContentOptions),
+    /// Print how to configure a puppetserver on this machine
+    PuppetserverSetup(puppetserver::SetupOptions),
+    /// Print the URL that requests go to
     #[command(hide = true)]
     PrintConfig,
 }
 
-/// The routes beside Code Manager's.
+/// Route prefix of Tutti's own code API.
 const CODE: [&str; 3] = ["tutti", "v1", "code"];
 
-/// Code Manager's.
+/// Route prefix of Code Manager's API.
 const CODE_MANAGER: [&str; 3] = ["code-manager", "v1", "deploys"];
 
-pub(crate) async fn run(verb: Verb, connection: &Connection, name: Name) -> Result<u8, Failure> {
+pub(crate) async fn run(
+    verb: Verb,
+    connection: &Connection,
+    name: ProgramName,
+) -> Result<u8, Failure> {
     let client = || Client::with_token(connection);
     match verb {
         Verb::Deploy(options) if options.is_local() => Box::pin(local::deploy::run(&options)).await,

@@ -3,31 +3,31 @@
 use api_types::{CodePinCommand, CodePinned, CodeUnpinCommand};
 
 use super::CODE;
-use super::shown::short;
+use super::display::short;
 use crate::client::Client;
 use crate::terminal::{self, harmless};
 use crate::{EXIT_SUCCESS, Failure};
 
-/// What stays.
+/// Arguments of `tutti code pin`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Example:
   tutti code pin production --reason 'the auditors are here until Friday'
 
 Deployments of the environment fail until it is unpinned, and say who pinned it and why.")]
 pub struct Options {
-    /// The environment; it stays with the version that is live
+    /// Name of the environment, which stays at its live version
     #[arg(value_name = "ENVIRONMENT")]
     environment: String,
-    /// Why, for whoever is kept from deploying
+    /// Reason, shown when a deployment is refused
     #[arg(long, default_value = "", hide_default_value = true)]
     reason: String,
 }
 
-/// One environment.
+/// Arguments of `tutti code unpin`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Example:\n  tutti code unpin production")]
-pub struct One {
-    /// The environment
+pub struct UnpinOptions {
+    /// Name of the environment
     #[arg(value_name = "ENVIRONMENT")]
     environment: String,
 }
@@ -47,7 +47,7 @@ pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn unpin(one: &One, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn unpin(one: &UnpinOptions, client: &Client) -> Result<u8, Failure> {
     let path: Vec<&str> = CODE.into_iter().chain(["unpin"]).collect();
     let environment = one.environment.clone();
     let command = CodeUnpinCommand { environment };

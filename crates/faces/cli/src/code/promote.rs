@@ -3,11 +3,11 @@
 use api_types::{CodeDeployment, CodePromoteCommand};
 
 use super::CODE;
-use super::rollback::switched;
+use super::rollback::print_switched;
 use crate::client::Client;
 use crate::{EXIT_SUCCESS, Failure, Format};
 
-/// What goes where.
+/// Arguments of `tutti code promote`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   tutti code promote staging production --reason 'tested since Monday'
@@ -16,19 +16,19 @@ use crate::{EXIT_SUCCESS, Failure, Format};
 The other environment gets exactly these files, whatever its branch has. Its next deployment brings what its
 branch has; `tutti code pin` keeps it from that.")]
 pub struct Options {
-    /// The environment that has the version
+    /// Environment that has the version
     #[arg(value_name = "FROM")]
     from: String,
-    /// The environment that gets it
+    /// Environment that gets it
     #[arg(value_name = "TO")]
     to: String,
-    /// The first digits of the version [default: the live one]
+    /// First digits of the version [default: the live one]
     #[arg(long)]
     version: Option<String>,
-    /// Why, for the history
+    /// Reason, shown in the history
     #[arg(long, default_value = "", hide_default_value = true)]
     reason: String,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
 }
@@ -42,6 +42,6 @@ pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
         reason: options.reason.clone(),
     };
     let told: CodeDeployment = client.post(&path, &command).await?;
-    switched(&told, options.format);
+    print_switched(&told, options.format);
     Ok(EXIT_SUCCESS)
 }

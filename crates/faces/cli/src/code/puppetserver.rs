@@ -1,6 +1,8 @@
-//! `tutti code id`, `content` and `puppetserver-setup`: what a puppetserver on this machine runs and is told.
+//! `tutti code id`, `content` and `puppetserver-setup`: the commands that a puppetserver on this
+//! machine runs, and its configuration.
 //!
-//! The rule: what a puppetserver runs asks no server and reads no settings, since it waits for it at each compile.
+//! Invariant: the commands that a puppetserver runs contact no server and read no settings, since
+//! it waits for them at each compilation.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -12,78 +14,79 @@ use code_store::versioned_code::{self, CodeId};
 use crate::{EXIT_SUCCESS, Failure};
 use error_causes::chain;
 
-/// Where code is.
+/// Directories of deployed code.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Place {
-    /// Puppet's directory of code, with the environments
+pub(crate) struct CodeDirectories {
+    /// Puppet's codedir, which contains the environments
     #[arg(long, value_name = "DIR", default_value = "/etc/puppetlabs/code")]
     codedir: PathBuf,
-    /// Where the versions are: code.directory of the server's configuration
+    /// Directory of code versions: code.directory of the server's configuration
     #[arg(long, value_name = "DIR", default_value = "/opt/puppetlabs/tutti/code")]
     directory: PathBuf,
 }
 
-/// `code id`.
+/// Arguments of `tutti code id`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   tutti code id production
   tutti code id --wait production
 
 The id is of the version that the environment's link leads to. It is read from the disk; no server is asked.")]
-pub struct Id {
-    /// Of what
+pub struct IdOptions {
+    /// Name of the environment
     environment: String,
-    /// Wait while a deployment switches, as a puppetserver must; it counts whoever waits so as a compile
+    /// Wait while a deployment switches, as a puppetserver must; each waiting call counts as a
+    /// compilation
     #[arg(long)]
     wait: bool,
     #[command(flatten)]
-    place: Place,
+    place: CodeDirectories,
 }
 
-/// `code content`.
+/// Arguments of `tutti code content`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Example:
   tutti code content production 'urn:puppet:code-id:1:b4ed19a7ba0f72713aa68cf4481cc2292b73d424;production' modules/web/files/motd
 
 The id is what `tutti code id` printed. Versions that are not live any more are answered as long as they are kept. Only what puppetserver may give out is \
 printed: files below a module's files, tasks, scripts and lib.")]
-pub struct Content {
-    /// Of what
+pub struct ContentOptions {
+    /// Name of the environment
     environment: String,
-    /// Of which version
+    /// Code id of the version
     code_id: String,
-    /// The file, below the environment's directory
+    /// Path of the file, relative to the environment's directory
     path: String,
     #[command(flatten)]
-    place: Place,
+    place: CodeDirectories,
 }
 
-/// `code puppetserver-setup`.
+/// Arguments of `tutti code puppetserver-setup`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Example:
   tutti code puppetserver-setup --certname puppet.example.com
 
 Nothing is written: it is for you to look at and to put where it belongs.")]
-pub struct Setup {
-    /// The certname that this machine's Tutti server shows to the puppetserver
+pub struct SetupOptions {
+    /// Certname that this machine's Tutti server presents to the puppetserver
     #[arg(long, value_name = "CERTNAME")]
     certname: String,
     #[command(flatten)]
-    place: Place,
+    place: CodeDirectories,
 }
 
-impl Place {
+impl CodeDirectories {
     fn versions(&self) -> Versions {
         Versions::look(&self.directory, &self.codedir.join("environments"))
     }
 }
 
-pub(super) fn id(options: &Id) -> Result<u8, Failure> {
+pub(super) fn id(options: &IdOptions) -> Result<u8, Failure> {
     let environment = parsed(&options.environment)?;
     if options.wait
         && let Err(error) = gate::pass(&options.place.directory)
     {
-        // The compile goes on: a puppetserver that answers nothing would be worse than what may be mixed.
+        // The compilation goes on: no answer at all would be worse than code that may be mixed.
         let directory = options.place.directory.display();
         anstream::eprintln!("cannot wait for deployments in {directory}: {error}");
     }
@@ -92,7 +95,7 @@ pub(super) fn id(options: &Id) -> Result<u8, Failure> {
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) fn content(options: &Content) -> Result<u8, Failure> {
+pub(super) fn content(options: &ContentOptions) -> Result<u8, Failure> {
     let environment = parsed(&options.environment)?;
     let id: CodeId = parsed(&options.code_id)?;
     let versions = options.place.versions();
@@ -112,7 +115,7 @@ fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(text: &str) -> Result<T,
         .map_err(|error: T::Err| Failure::Usage(error.to_string()))
 }
 
-pub(super) fn setup(options: &Setup) -> Result<u8, Failure> {
+pub(super) fn setup(options: &SetupOptions) -> Result<u8, Failure> {
     let program = std::env::current_exe().map_err(|source| Failure::Read {
         path: PathBuf::from("/proc/self/exe"),
         source,
@@ -121,9 +124,9 @@ pub(super) fn setup(options: &Setup) -> Result<u8, Failure> {
     Ok(EXIT_SUCCESS)
 }
 
-/// What an administrator writes where.
-fn lines(options: &Setup, program: &Path) -> String {
-    let Place { codedir, directory } = &options.place;
+/// The instructions for an administrator.
+fn lines(options: &SetupOptions, program: &Path) -> String {
+    let CodeDirectories { codedir, directory } = &options.place;
     let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', r"'\''"));
     let place = format!(
         "--codedir {} --directory {}",
@@ -180,9 +183,9 @@ mod tests {
 
     #[test]
     fn the_lines_name_all_places_and_quote_for_the_shell() {
-        let options = Setup {
+        let options = SetupOptions {
             certname: "puppet.example.com".to_owned(),
-            place: Place {
+            place: CodeDirectories {
                 codedir: "/etc/puppetlabs/code".into(),
                 directory: "/srv/it's".into(),
             },

@@ -3,14 +3,14 @@
 use api_types::{CodeDeployment, CodeRollbackCommand};
 
 use super::CODE;
-use super::local::settings::Place;
-use super::shown::{changes, notes, short};
+use super::display::{changes, notes, short};
+use super::local::settings::LocalCodeOptions;
 use crate::client::Client;
-use crate::shown::json;
+use crate::output::json;
 use crate::terminal::harmless;
 use crate::{EXIT_SUCCESS, Failure, Format, terminal};
 
-/// Which version is made live.
+/// Arguments of `tutti code rollback`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   tutti code rollback production
@@ -19,13 +19,14 @@ use crate::{EXIT_SUCCESS, Failure, Format, terminal};
 It takes as long as one rename, and asks no repository. The next `tutti code deploy` brings what the branch
 has; `tutti code pin` keeps it from that.")]
 pub struct Options {
-    /// The environment
+    /// Name of the environment
     #[arg(value_name = "ENVIRONMENT")]
     pub(super) environment: String,
-    /// The version, or the first digits of it [default: what was live before; with --local it must be given]
+    /// Version, or its first digits [default: the version that was live before; required with
+    /// --local]
     #[arg(value_name = "VERSION", required_if_eq("local", "true"))]
     pub(super) version: Option<String>,
-    /// Why, for the history
+    /// Reason, shown in the history
     #[arg(
         long,
         default_value = "",
@@ -33,11 +34,11 @@ pub struct Options {
         conflicts_with = "local"
     )]
     reason: String,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) place: LocalCodeOptions,
 }
 
 // === impl Options ===
@@ -56,12 +57,12 @@ pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
         reason: options.reason.clone(),
     };
     let told: CodeDeployment = client.post(&path, &command).await?;
-    switched(&told, options.format);
+    print_switched(&told, options.format);
     Ok(EXIT_SUCCESS)
 }
 
-/// Says what is live now.
-pub(super) fn switched(told: &CodeDeployment, format: Format) {
+/// Prints the live version after the switch.
+pub(super) fn print_switched(told: &CodeDeployment, format: Format) {
     if format == Format::Json {
         return json(told);
     }

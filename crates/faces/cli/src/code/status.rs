@@ -4,14 +4,14 @@ use api_types::{CodeDeployStatus, CodeDeployment, CodeDeploysStatus, ErrorBody};
 use serde_json::{Value, json as object};
 
 use super::CODE_MANAGER;
-use super::shown::{megabytes, moment, short};
+use super::display::{megabytes, moment, short};
 use crate::client::Client;
+use crate::output::json;
 use crate::settings::Connection;
-use crate::shown::json;
 use crate::terminal::harmless;
-use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, Name, table, terminal};
+use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, ProgramName, table, terminal};
 
-/// Of what.
+/// Arguments of `tutti code status`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   tutti code status
@@ -20,16 +20,20 @@ use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, Name, table, termi
 
 Exit codes: 0, and with a number 1 if that deployment failed.")]
 pub struct Options {
-    /// The number of a deployment
+    /// Number of a deployment
     #[arg(value_name = "DEPLOYMENT")]
     id: Option<i64>,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
 }
 
-pub(super) async fn run(options: &Options, client: &Client, name: Name) -> Result<u8, Failure> {
-    let is_human = (options.format, name) == (Format::Human, Name::Tutti);
+pub(super) async fn run(
+    options: &Options,
+    client: &Client,
+    name: ProgramName,
+) -> Result<u8, Failure> {
+    let is_human = (options.format, name) == (Format::Human, ProgramName::Tutti);
     let path: Vec<&str> = CODE_MANAGER.into_iter().chain(["status"]).collect();
     let Some(id) = options.id else {
         let status: Value = client.get(&path, &[]).await?;
@@ -41,7 +45,7 @@ pub(super) async fn run(options: &Options, client: &Client, name: Name) -> Resul
     };
     let status: CodeDeployStatus = client.get(&path, &[("id", &id.to_string())]).await?;
     match is_human {
-        true => one(&status),
+        true => print_status(&status),
         false => json(&status),
     }
     Ok(match status.status.as_str() {
@@ -50,7 +54,7 @@ pub(super) async fn run(options: &Options, client: &Client, name: Name) -> Resul
     })
 }
 
-fn one(status: &CodeDeployStatus) {
+fn print_status(status: &CodeDeployStatus) {
     say!(
         "{} {}: {} since {}",
         status.id,
@@ -110,10 +114,10 @@ fn print(status: &CodeDeploysStatus) {
         }
     }
     if let Some(error) = &status.settings_error {
-        refused("the settings cannot be used", error);
+        print_refusal("the settings cannot be used", error);
     }
     if let Some(error) = &status.directories_error {
-        refused("directories cannot be written to", error);
+        print_refusal("directories cannot be written to", error);
     }
     if let Some(disk) = &status.disk_use {
         let copies = disk.repositories_bytes.map_or_else(String::new, |bytes| {
@@ -124,13 +128,13 @@ fn print(status: &CodeDeploysStatus) {
     }
     let under_way = &status.deploys_status;
     for list in [&under_way.new, &under_way.queued, &under_way.deploying] {
-        list.iter().for_each(one);
+        list.iter().for_each(print_status);
     }
-    outcomes(&status.last_outcomes);
+    print_outcomes(&status.last_outcomes);
 }
 
-/// The newest deployment of each environment that is over, and why those failed that did.
-fn outcomes(newest: &[CodeDeployment]) {
+/// Prints the newest ended deployment of each environment, with the cause of each failure.
+fn print_outcomes(newest: &[CodeDeployment]) {
     if newest.is_empty() {
         return;
     }
@@ -163,18 +167,18 @@ fn outcomes(newest: &[CodeDeployment]) {
         let environment = terminal::name(harmless(&failed.environment));
         say!("{} {environment} failed:", terminal::bad("✗"));
         if !failed.reason.is_empty() {
-            say!("    asked for because: {}", harmless(&failed.reason));
+            say!("    reason: {}", harmless(&failed.reason));
         }
         let said = failed
             .error
             .as_ref()
-            .map_or("no reason is kept", |error| &error.msg);
+            .map_or("no reason is stored", |error| &error.msg);
         said.lines().for_each(|line| say!("    {}", harmless(line)));
     }
 }
 
-/// Deployments that are refused at this moment, and the reason.
-fn refused(why: &str, error: &ErrorBody) {
+/// Prints that deployments are currently refused, and the reason.
+fn print_refusal(why: &str, error: &ErrorBody) {
     say!(
         "{} deployments are refused, since {why}:",
         terminal::bad("✗")
@@ -183,7 +187,7 @@ fn refused(why: &str, error: &ErrorBody) {
     lines.for_each(|line| say!("    {}", harmless(line)));
 }
 
-/// As `puppet-code print-config` does.
+/// Prints the configuration as `puppet-code print-config` does.
 pub(super) fn print_config(connection: &Connection) -> Result<u8, Failure> {
     let settings = connection.settings()?;
     json(&object!({

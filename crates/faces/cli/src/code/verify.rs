@@ -1,19 +1,20 @@
 //! `tutti code verify`. Main function: [`run`].
 //!
-//! The rule: the exit code is 0 only if all contents and versions are as they were built, or are again.
+//! Invariant: the exit code is 0 only if all files and versions are as they were built, or were
+//! restored.
 
 use api_types::{CodeVerified, CodeVerifiedVersion, CodeVerifyCommand};
 
 use super::CODE;
-use super::local::settings::Place;
-use super::shown::{megabytes, short};
+use super::display::{megabytes, short};
+use super::local::settings::LocalCodeOptions;
 use crate::client::Client;
 use crate::defaults::DEPLOY_TIMEOUT;
-use crate::shown::json;
+use crate::output::json;
 use crate::terminal::{self, harmless};
 use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, table};
 
-/// Arguments of the verification.
+/// Arguments of `tutti code verify`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   tutti code verify
@@ -24,14 +25,14 @@ All contents of the store are hashed, and all files and links of all versions ar
 built of. With --repair, damaged contents are removed and damaged versions are built again of the same commits,
 each as a deployment of its environment. The exit code is 0 if nothing is damaged, or is any more.")]
 pub struct Options {
-    /// Replace what is damaged
+    /// Restore damaged files
     #[arg(long)]
     pub(super) repair: bool,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) place: LocalCodeOptions,
 }
 
 // === impl Options ===
@@ -51,7 +52,7 @@ pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
     Ok(print(&verified, options))
 }
 
-/// Prints a verification, and gives the exit code for it.
+/// Prints the result of a verification and returns the exit code.
 pub(super) fn print(verified: &CodeVerified, options: &Options) -> u8 {
     match options.format {
         Format::Json => json(verified),

@@ -3,28 +3,28 @@
 use api_types::{CodeVersion, CodeVersions};
 
 use super::CODE;
-use super::local::settings::Place;
-use super::shown::short;
+use super::display::short;
+use super::local::settings::LocalCodeOptions;
 use crate::client::Client;
-use crate::shown::json;
+use crate::output::json;
 use crate::terminal::{self, harmless};
 use crate::{EXIT_SUCCESS, Failure, Format, table};
 
-/// Which versions are listed.
+/// Arguments of `tutti code versions`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   tutti code versions
   tutti code versions production --format json | jq '.items[] | select(.live)'
   tutti code versions --local --r10k-config r10k.yaml")]
 pub struct Options {
-    /// Only of this environment
+    /// Only versions of this environment
     #[arg(value_name = "ENVIRONMENT")]
     pub(super) environment: Option<String>,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value = "human")]
     pub(super) format: Format,
     #[command(flatten)]
-    pub(super) place: Place,
+    pub(super) place: LocalCodeOptions,
 }
 
 // === impl Options ===

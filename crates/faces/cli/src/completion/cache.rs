@@ -1,6 +1,8 @@
-//! Names on the disk for some seconds, since Tab is pressed more than once. Main type: [`NameCache`].
+//! Disk cache of completion names for a few seconds, since Tab is pressed more than once. Main
+//! type: [`NameCache`].
 //!
-//! The rule: only the user can read or write it, and it is bounded; whatever is wrong with it, there is no cache.
+//! Invariant: only the user can read or write it, and it is bounded; on any error there is no
+//! cache.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::{Read as _, Write as _};
@@ -8,10 +10,10 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::source::Name;
+use super::source::CompletionName;
 use crate::defaults::{COMPLETION_CACHE_AGE, COMPLETION_CACHE_BYTES, COMPLETION_CACHE_FILES};
 
-/// A directory of lists of names.
+/// A directory of cached name lists.
 #[derive(Debug)]
 pub(super) struct NameCache {
     directory: PathBuf,
@@ -20,7 +22,7 @@ pub(super) struct NameCache {
 // === impl NameCache ===
 
 impl NameCache {
-    /// The user's cache; `None`: there is no place that is the user's alone.
+    /// Opens the user's cache; `None` if there is no directory that is private to the user.
     pub(super) fn of_user() -> Option<Self> {
         let home = |name: &str| {
             std::env::var_os(name)
@@ -31,7 +33,7 @@ impl NameCache {
         Self::at(&caches.join("tutti-completion"))
     }
 
-    /// The cache in a directory, which is made if it is not there.
+    /// Opens the cache in a directory, which is created if missing.
     fn at(directory: &Path) -> Option<Self> {
         if let Some(parent) = directory.parent() {
             std::fs::create_dir_all(parent).ok()?;
@@ -49,8 +51,9 @@ impl NameCache {
         })
     }
 
-    /// A list that is not too old. An empty one stands for a server that does not answer, too.
-    pub(super) fn read(&self, key: &[&str]) -> Option<Vec<Name>> {
+    /// A cached list that is not too old. An empty list also stands for a server that does not
+    /// answer.
+    pub(super) fn read(&self, key: &[&str]) -> Option<Vec<CompletionName>> {
         let path = self.path(key);
         if !is_fresh(&path) {
             return None;
@@ -63,8 +66,8 @@ impl NameCache {
         serde_json::from_slice(&bytes).ok()
     }
 
-    /// Keeps a list, if it is not too long.
-    pub(super) fn write(&self, key: &[&str], names: &[Name]) {
+    /// Stores a list unless it is too long.
+    pub(super) fn write(&self, key: &[&str], names: &[CompletionName]) {
         let Ok(bytes) = serde_json::to_vec(names) else {
             return;
         };
@@ -72,17 +75,17 @@ impl NameCache {
             return;
         }
         self.make_room();
-        // For its user alone, as such files are made.
+        // Temporary files are readable by their owner only.
         let Ok(mut file) = tempfile::NamedTempFile::new_in(&self.directory) else {
             return;
         };
         if file.write_all(&bytes).is_ok() {
-            // A list that is not kept is asked for again.
+            // A list that cannot be stored is requested again.
             let _ = file.persist(self.path(key));
         }
     }
 
-    /// Removes what is old, and all of it when that is not enough.
+    /// Removes old lists, and all of them if that is not enough.
     fn make_room(&self) {
         let entries = std::fs::read_dir(&self.directory).into_iter().flatten();
         let paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -113,8 +116,8 @@ fn is_fresh(path: &Path) -> bool {
 mod tests {
     use super::*;
 
-    fn names(count: usize) -> Vec<Name> {
-        let name = |number| Name {
+    fn names(count: usize) -> Vec<CompletionName> {
+        let name = |number| CompletionName {
             value: format!("node{number}"),
             about: String::new(),
         };

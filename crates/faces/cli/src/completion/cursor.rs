@@ -1,28 +1,29 @@
 //! The argument whose value is being typed. Main function: [`at`].
 //!
-//! The rule: the definition of the command line alone says what a word is; words that it does not know end the search.
+//! Invariant: words are interpreted by the command definition alone; an unknown word ends the
+//! search.
 
 use clap::{Arg, Command};
 
-/// The place in a line at which a value is being typed.
+/// The position in a command line at which a value is being typed.
 #[derive(Debug)]
 pub(super) struct Cursor<'c> {
     /// The verbs, such as `task` and `run`.
     pub(super) verbs: Vec<String>,
     /// The argument whose value is typed.
     pub(super) argument: &'c Arg,
-    /// The text in front of the value in the same word: `--nodes=`, or nothing.
+    /// The text before the value in the same word: `--nodes=`, or empty.
     pub(super) before: String,
-    /// As much of the value as is there.
+    /// The part of the value typed so far.
     pub(super) typed: String,
-    /// Values that were typed before, by the ids of their arguments.
+    /// Values typed before, by the ids of their arguments.
     pub(super) values: Vec<(String, String)>,
 }
 
-/// The argument of the last word; `None`: it is a verb, an option, or nothing that is known.
+/// The argument of the last word; `None` if it is a verb, an option, or unknown.
 pub(super) fn at<'c>(command: &'c Command, words: &[String]) -> Option<Cursor<'c>> {
     let (typed, before) = words.split_last()?;
-    let mut state = State {
+    let mut state = CursorSearch {
         command,
         verbs: Vec::new(),
         position: 0,
@@ -36,12 +37,12 @@ pub(super) fn at<'c>(command: &'c Command, words: &[String]) -> Option<Cursor<'c
     state.value(typed)
 }
 
-struct State<'c> {
+struct CursorSearch<'c> {
     command: &'c Command,
     verbs: Vec<String>,
-    /// Of the next value that belongs to no option.
+    /// Index of the next positional argument.
     position: usize,
-    /// An option that stands without its value.
+    /// An option whose value is the next word.
     waiting: Option<&'c Arg>,
     /// `--` was typed.
     is_escaped: bool,
@@ -51,7 +52,7 @@ struct State<'c> {
 // === impl Cursor ===
 
 impl Cursor<'_> {
-    /// The last value that was typed for an argument.
+    /// The last value typed for an argument.
     pub(super) fn value_of(&self, id: &str) -> Option<&str> {
         let of = self.values.iter().rev().find(|(of, _)| of == id);
         of.map(|(_, value)| value.as_str())
@@ -60,22 +61,22 @@ impl Cursor<'_> {
 
 // === impl State ===
 
-impl<'c> State<'c> {
+impl<'c> CursorSearch<'c> {
     fn take(&mut self, word: &str) -> Option<()> {
         if let Some(option) = self.waiting.take() {
-            self.keep(option, word);
+            self.remember_value(option, word);
         } else if !self.is_escaped && word == "--" {
             self.is_escaped = true;
         } else if let Some((option, value)) = self.option(word) {
             match value {
-                Some(value) => self.keep(option, value),
+                Some(value) => self.remember_value(option, value),
                 None if option.get_action().takes_values() && !option.is_require_equals_set() => {
                     self.waiting = Some(option);
                 }
                 None => {}
             }
         } else if self.is_flag(word) {
-            // One that does not exist, or several in one word: they take no value that matters here.
+            // An unknown option, or several in one word: they take no value that matters here.
         } else if self.position == 0
             && let Some(verb) = self.command.find_subcommand(word)
         {
@@ -83,7 +84,7 @@ impl<'c> State<'c> {
             self.command = verb;
         } else {
             let argument = self.positional()?;
-            self.keep(argument, word);
+            self.remember_value(argument, word);
             if !takes_many(argument) {
                 self.position += 1;
             }
@@ -115,7 +116,7 @@ impl<'c> State<'c> {
         !self.is_escaped && word.len() > 1 && word.starts_with('-')
     }
 
-    /// An option, and its value if that stands in the same word.
+    /// An option, and its value if that is in the same word.
     fn option<'w>(&self, word: &'w str) -> Option<(&'c Arg, Option<&'w str>)> {
         if !self.is_flag(word) {
             return None;
@@ -145,7 +146,7 @@ impl<'c> State<'c> {
         self.command.get_positionals().nth(self.position)
     }
 
-    fn keep(&mut self, argument: &Arg, value: &str) {
+    fn remember_value(&mut self, argument: &Arg, value: &str) {
         let id = argument.get_id().to_string();
         self.values.push((id, value.to_owned()));
     }

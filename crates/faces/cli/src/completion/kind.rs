@@ -1,9 +1,9 @@
 //! The kinds of names that arguments take. Main type: [`NameKind`].
 //!
-//! The rule: an argument is known by its id and its verbs. A test looks up every line of the table in the command line,
-//! so none of them outlives its argument.
+//! Invariant: an argument is identified by its id and its verbs. A test looks up every row of the
+//! table in the command line, so that no row outlives its argument.
 
-/// Names that the server knows.
+/// Names that the server can list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum NameKind {
     Tasks,
@@ -16,13 +16,13 @@ pub(super) enum NameKind {
     PlanJobs,
     Schedules,
     Webhooks,
-    /// `name=`, and values behind it, of the task that stands before.
+    /// `name=` and values of parameters of the task named before.
     TaskParameters,
-    /// The same of a plan.
+    /// The same for the plan named before.
     PlanParameters,
 }
 
-/// Arguments that mean the same under every verb.
+/// Arguments with the same meaning under every verb.
 const EVERYWHERE: [(&str, NameKind); 5] = [
     ("environment", NameKind::Environments),
     ("nodes", NameKind::Nodes),
@@ -31,7 +31,7 @@ const EVERYWHERE: [(&str, NameKind); 5] = [
     ("unreached_of", NameKind::Jobs),
 ];
 
-/// Arguments of one verb.
+/// Arguments of single verbs.
 const OF_VERBS: [(&[&str], &str, NameKind); 34] = [
     (&["task", "run"], "task", NameKind::Tasks),
     (&["task", "run"], "pairs", NameKind::TaskParameters),
@@ -69,7 +69,7 @@ const OF_VERBS: [(&[&str], &str, NameKind); 34] = [
     (&["webhook", "delete"], "id", NameKind::Webhooks),
 ];
 
-/// The names that an argument takes, if the server knows them.
+/// The kind of names that an argument takes, if the server can list them.
 pub(super) fn of(verbs: &[String], id: &str) -> Option<NameKind> {
     let is_verb = |of: &[&str]| verbs.iter().map(String::as_str).eq(of.iter().copied());
     let mut of_verbs = OF_VERBS.iter();
@@ -81,7 +81,7 @@ pub(super) fn of(verbs: &[String], id: &str) -> Option<NameKind> {
     }
 }
 
-/// Options by which shells that ask an option for its values know that it takes names.
+/// Options that take names, for shells that complete the values of each option separately.
 pub(super) fn options(command: &clap::Command) -> Vec<clap::Arg> {
     let mut found: Vec<clap::Arg> = Vec::new();
     collect(command, &mut Vec::new(), &mut found);

@@ -1,11 +1,13 @@
-//! Names for a shell's completion: tasks, plans, nodes and others that only the server knows. Main function: [`names`].
+//! Shell completion of names that only the server knows: tasks, plans, nodes and others. Main
+//! function: [`names`].
 //!
-//! Verbs and options are completed by `clap_complete`'s scripts, which ask no server. Its engine for values is not used: it
-//! is declared unstable, wants the script and the program to be of one version, starts the program for options too, and
-//! proposes nothing behind the `=` and `:` at which bash parts words. So the scripts get a function more, which asks
-//! this module for the value under the cursor.
+//! Verbs and options are completed by `clap_complete`'s scripts, which contact no server. Its
+//! engine for values is not used: it is declared unstable, requires script and program of the same
+//! version, starts the program for options too, and proposes nothing after the `=` and `:` at which
+//! bash splits words. So the scripts get an additional function, which calls this module for the
+//! value under the cursor.
 //!
-//! The rule: whatever happens, nothing is printed but names, and the shell waits no longer than
+//! Invariant: nothing but names is ever printed, and the shell waits no longer than
 //! [`COMPLETION_DEADLINE`].
 
 mod cache;
@@ -22,7 +24,7 @@ use clap::Command;
 use self::cache::NameCache;
 use self::cursor::Cursor;
 use self::kind::NameKind;
-use self::source::Name;
+use self::source::CompletionName;
 use crate::client::Client;
 use crate::defaults::COMPLETION_DEADLINE;
 use crate::settings::Connection;
@@ -30,22 +32,22 @@ use crate::{names as program_names, terminal};
 
 pub(crate) use scripts::with_names;
 
-/// The verb by which the scripts ask.
+/// The verb that the scripts call.
 pub const VERB: &str = "names-at-cursor";
 
-/// The line that is being typed.
+/// The command line that is being typed.
 #[derive(Debug, clap::Args)]
-pub struct Request {
-    /// The line up to the cursor
+pub struct CompletionRequest {
+    /// Command line up to the cursor
     #[arg(long, allow_hyphen_values = true)]
     line: Option<String>,
-    /// Its words, the one at the cursor last
+    /// Words of the command line, the one at the cursor last
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     words: Vec<String>,
 }
 
-/// The names that may stand at the cursor, one on each line, with a tab before the words about it.
-pub async fn names(request: Request, mut command: Command) -> Vec<String> {
+/// The names that fit at the cursor, one per line, each with a tab and a description.
+pub async fn names(request: CompletionRequest, mut command: Command) -> Vec<String> {
     let words = request.line.as_deref().map_or(request.words, words::split);
     let words = program_names::read(words.into_iter().map(OsString::from)).1;
     let words: Vec<String> = words
@@ -59,7 +61,7 @@ pub async fn names(request: Request, mut command: Command) -> Vec<String> {
     let Some(kind) = kind::of(&cursor.verbs, cursor.argument.get_id().as_str()) else {
         return Vec::new();
     };
-    let found = tokio::time::timeout(COMPLETION_DEADLINE, proposed(kind, &cursor)).await;
+    let found = tokio::time::timeout(COMPLETION_DEADLINE, proposals(kind, &cursor)).await;
     let found = found.ok().flatten().unwrap_or_default();
     found
         .iter()
@@ -67,7 +69,7 @@ pub async fn names(request: Request, mut command: Command) -> Vec<String> {
         .collect()
 }
 
-fn line(before: &str, name: &Name) -> String {
+fn line(before: &str, name: &CompletionName) -> String {
     let value = format!("{before}{}", name.value);
     let about = name.about.lines().next().unwrap_or_default();
     match about.is_empty() {
@@ -76,80 +78,87 @@ fn line(before: &str, name: &Name) -> String {
     }
 }
 
-/// The names of this kind that begin as is typed; `None`: no server can be asked.
-async fn proposed(kind: NameKind, cursor: &Cursor<'_>) -> Option<Vec<Name>> {
+/// The names of this kind that start with the typed text; `None` if there is no server to ask.
+async fn proposals(kind: NameKind, cursor: &Cursor<'_>) -> Option<Vec<CompletionName>> {
     match kind {
         NameKind::Nodes => {
-            let (listed, typed) = parted(&cursor.typed);
-            let found = known(kind, cursor, typed).await?;
-            Some(behind(listed, found, typed))
+            let (listed, typed) = split_last_item(&cursor.typed);
+            let found = cached_names(kind, cursor, typed).await?;
+            Some(with_listed_nodes(listed, found, typed))
         }
         NameKind::TaskParameters | NameKind::PlanParameters => parameters(kind, cursor).await,
         _ => {
-            let found = known(kind, cursor, &cursor.typed).await?;
-            Some(behind("", found, &cursor.typed))
+            let found = cached_names(kind, cursor, &cursor.typed).await?;
+            Some(with_listed_nodes("", found, &cursor.typed))
         }
     }
 }
 
-/// A list of nodes as the part up to its last comma and the rest.
-fn parted(typed: &str) -> (&str, &str) {
+/// Splits a list of nodes after its last comma.
+fn split_last_item(typed: &str) -> (&str, &str) {
     typed.split_at(typed.rfind(',').map_or(0, |at| at + 1))
 }
 
-/// The names that begin with `typed` and are not listed yet, with the list in front.
-fn behind(listed: &str, found: Vec<Name>, typed: &str) -> Vec<Name> {
-    let is_listed = |name: &Name| listed.split(',').any(|one| one == name.value);
-    let fits =
-        |name: &Name| is_typeable(&name.value) && name.value.starts_with(typed) && !is_listed(name);
+/// The names that start with `typed` and are not listed yet, each with the list before it.
+fn with_listed_nodes(listed: &str, found: Vec<CompletionName>, typed: &str) -> Vec<CompletionName> {
+    let is_listed = |name: &CompletionName| listed.split(',').any(|one| one == name.value);
+    let fits = |name: &CompletionName| {
+        is_typeable(&name.value) && name.value.starts_with(typed) && !is_listed(name)
+    };
     let found = found.into_iter().filter(fits);
     found
-        .map(|name| Name {
+        .map(|name| CompletionName {
             value: format!("{listed}{}", name.value),
             about: name.about,
         })
         .collect()
 }
 
-/// True if a shell can take a name as it is printed; one that could move the cursor is not proposed.
+/// True if a shell can take the name as printed; a name with control characters is not proposed.
 fn is_typeable(name: &str) -> bool {
     !name.is_empty() && !name.chars().any(char::is_control)
 }
 
-/// `name=` of a parameter that is not given yet, or a value behind it.
-async fn parameters(kind: NameKind, cursor: &Cursor<'_>) -> Option<Vec<Name>> {
-    let found = known(kind, cursor, "").await?;
+/// `name=` of a parameter that has no value yet, or a value for it.
+async fn parameters(kind: NameKind, cursor: &Cursor<'_>) -> Option<Vec<CompletionName>> {
+    let found = cached_names(kind, cursor, "").await?;
     let Some((name, typed)) = cursor.typed.split_once('=') else {
-        let given = |name: &Name| {
+        let given = |name: &CompletionName| {
             let pairs = cursor.values.iter().filter(|(id, _)| id == "pairs");
             pairs
                 .clone()
                 .any(|(_, pair)| pair.split('=').next() == Some(&name.value))
         };
         let free = found.into_iter().filter(|name| !given(name));
-        let named = free.map(|name| Name {
+        let named = free.map(|name| CompletionName {
             value: format!("{}=", name.value),
             ..name
         });
-        return Some(behind("", named.collect(), &cursor.typed));
+        return Some(with_listed_nodes("", named.collect(), &cursor.typed));
     };
     let parameter = found
         .into_iter()
         .find(|parameter| parameter.value == name)?;
     let before = format!("{name}=");
     if parameter.about.contains("TargetSpec") {
-        let (listed, typed) = parted(typed);
-        let found = known(NameKind::Nodes, cursor, typed).await?;
-        return Some(behind(&format!("{before}{listed}"), found, typed));
+        let (listed, typed) = split_last_item(typed);
+        let found = cached_names(NameKind::Nodes, cursor, typed).await?;
+        return Some(with_listed_nodes(
+            &format!("{before}{listed}"),
+            found,
+            typed,
+        ));
     }
-    let values = values(&parameter.about).into_iter().map(|value| Name {
-        value,
-        about: String::new(),
-    });
-    Some(behind(&before, values.collect(), typed))
+    let values = values(&parameter.about)
+        .into_iter()
+        .map(|value| CompletionName {
+            value,
+            about: String::new(),
+        });
+    Some(with_listed_nodes(&before, values.collect(), typed))
 }
 
-/// The values that a type names: those of an `Enum`, and of a `Boolean`.
+/// The values of a type: those of an `Enum` or a `Boolean`.
 fn values(kind: &str) -> Vec<String> {
     if let Some((_, rest)) = kind.split_once("Enum[") {
         let listed = rest.split(']').next().unwrap_or_default();
@@ -163,8 +172,12 @@ fn values(kind: &str) -> Vec<String> {
     }
 }
 
-/// The names of a kind, from the disk where they are new enough.
-async fn known(kind: NameKind, cursor: &Cursor<'_>, typed: &str) -> Option<Vec<Name>> {
+/// The names of a kind, from the disk cache if it is recent enough.
+async fn cached_names(
+    kind: NameKind,
+    cursor: &Cursor<'_>,
+    typed: &str,
+) -> Option<Vec<CompletionName>> {
     let connection = Connection::of_values(|id| cursor.value_of(id));
     let settings = connection.settings().ok()?;
     let client = Client::with_token(&connection).ok()?;
@@ -172,13 +185,13 @@ async fn known(kind: NameKind, cursor: &Cursor<'_>, typed: &str) -> Option<Vec<N
     let name = cursor.value_of("task").or(cursor.value_of("plan"));
     let token = settings.token_file.display().to_string();
     let kind_name = format!("{kind:?}");
-    // Nodes are asked for by how they begin, since there may be 50,000 of them.
+    // Nodes are requested by prefix, since there may be 50,000 of them.
     let begin = if kind == NameKind::Nodes { typed } else { "" };
     let key = [
         kind_name.as_str(),
         &settings.service_url,
         &token,
-        &changed(&settings.token_file),
+        &modified_at(&settings.token_file),
         &environment,
         name.unwrap_or_default(),
         begin,
@@ -188,7 +201,7 @@ async fn known(kind: NameKind, cursor: &Cursor<'_>, typed: &str) -> Option<Vec<N
         return Some(names);
     }
     if let Some(cache) = &cache {
-        // Until the answer is there, so that the next Tab does not wait for a server that is away.
+        // Until the response arrives, so that the next Tab does not wait for an unreachable server.
         cache.write(&key, &[]);
     }
     let names = source::ask(kind, cursor, begin, &client).await.ok()?;
@@ -198,8 +211,8 @@ async fn known(kind: NameKind, cursor: &Cursor<'_>, typed: &str) -> Option<Vec<N
     Some(names)
 }
 
-/// The time at which a token was written: another user's names are another list.
-fn changed(token_file: &std::path::Path) -> String {
+/// The modification time of the token file: another user's names are another list.
+fn modified_at(token_file: &std::path::Path) -> String {
     let changed = token_file.metadata().and_then(|found| found.modified());
     let since = changed
         .ok()
@@ -305,14 +318,14 @@ mod tests {
 
     #[test]
     fn lists_go_on_and_values_are_read_from_types() {
-        assert_eq!(parted("a,b"), ("a,", "b"));
-        assert_eq!(parted("a"), ("", "a"));
-        let name = |value: &str| Name {
+        assert_eq!(split_last_item("a,b"), ("a,", "b"));
+        assert_eq!(split_last_item("a"), ("", "a"));
+        let name = |value: &str| CompletionName {
             value: value.to_owned(),
             about: String::new(),
         };
         let found = vec![name("a"), name("ab"), name("b"), name("a\u{1b}[2J")];
-        assert_eq!(behind("a,", found, "a"), [name("a,ab")]);
+        assert_eq!(with_listed_nodes("a,", found, "a"), [name("a,ab")]);
         assert_eq!(
             values("Optional[Enum[red, 'green',\"blue\"]]"),
             ["red", "green", "blue"]

@@ -1,6 +1,7 @@
-//! Scripts of `clap_complete` with a function more, which asks for names. Main function: [`with_names`].
+//! Scripts of `clap_complete` with an additional function that completes names. Main function:
+//! [`with_names`].
 //!
-//! The rule: what the script proposed without names it still proposes where there are none.
+//! Invariant: where there are no names, the script proposes the same as without the function.
 
 use std::fmt::Write as _;
 
@@ -9,10 +10,11 @@ use clap_complete::Shell;
 
 use super::{VERB, kind};
 
-/// The program that is asked.
+/// The program that the scripts call.
 const PROGRAM: &str = "tutti";
 
-/// The script of `clap_complete` for the program `name`, with names. Elvish and PowerShell complete verbs and options.
+/// The script of `clap_complete` for the program `name`, with names. Elvish and PowerShell complete
+/// verbs and options only.
 pub(crate) fn with_names(shell: Shell, script: &str, command: &Command, name: &str) -> String {
     match shell {
         Shell::Bash => bash(script, name),
@@ -94,14 +96,14 @@ _NAME() {
 }
 "#;
 
-/// Fish asks each option for its own values.
+/// Fish completes the values of each option separately.
 fn fish(command: &Command, name: &str) -> String {
     let function = format!("__{}_names", name.replace('-', "_"));
     let mut script = FISH
         .replace("FUNCTION", &function)
         .replace("PROGRAM", PROGRAM)
         .replace("VERB", VERB);
-    // Writing to a text cannot fail.
+    // Writing to a String cannot fail.
     let _ = writeln!(script, "complete -c {name} -a '({function})'");
     for option in kind::options(command) {
         let _ = write!(script, "complete -c {name} -r -a '({function})'");

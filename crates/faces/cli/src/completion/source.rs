@@ -1,6 +1,7 @@
-//! Names as the server knows them now. Main function: [`ask`].
+//! Requests completion names from the server. Main function: [`ask`].
 //!
-//! The rule: one request with few rows; what the user may not see is not proposed, and nothing is printed.
+//! Invariant: one request with few rows; names that the user may not see are not proposed, and
+//! nothing is printed.
 
 use serde_json::{Value, json};
 
@@ -10,28 +11,28 @@ use crate::client::Client;
 use crate::defaults::COMPLETION_ROWS;
 use crate::{Failure, task};
 
-/// A name that may be typed, and a few words about it.
+/// A name to propose, with a short description.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(super) struct Name {
+pub(super) struct CompletionName {
     pub(super) value: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) about: String,
 }
 
-/// The environment whose code is meant.
+/// The environment of the command line.
 pub(super) fn environment(cursor: &Cursor<'_>, client: &Client) -> String {
     let typed = cursor.value_of("environment");
     let named = typed.or(client.environment.as_deref());
     named.unwrap_or("production").to_owned()
 }
 
-/// Asks for the names of a kind. `typed` is the beginning of those that are wanted.
+/// Requests the names of a kind that start with `typed`.
 pub(super) async fn ask(
     kind: NameKind,
     cursor: &Cursor<'_>,
     typed: &str,
     client: &Client,
-) -> Result<Vec<Name>, Failure> {
+) -> Result<Vec<CompletionName>, Failure> {
     let environment = environment(cursor, client);
     let in_environment = [("environment", environment.as_str())];
     let rows = COMPLETION_ROWS.to_string();
@@ -108,9 +109,9 @@ pub(super) async fn ask(
     })
 }
 
-/// Nodes whose certname begins so, of all that the server knows.
-async fn nodes(typed: &str, client: &Client) -> Result<Vec<Name>, Failure> {
-    let begins = format!("^{}", escaped(typed));
+/// Nodes whose certname starts with the typed text, of all that the server knows.
+async fn nodes(typed: &str, client: &Client) -> Result<Vec<CompletionName>, Failure> {
+    let begins = format!("^{}", escape_regex(typed));
     let query = json!({
         "query": ["from", "nodes", ["extract", ["certname"], ["~", "certname", begins]],
             ["order_by", ["certname"]], ["limit", COMPLETION_ROWS]],
@@ -123,8 +124,8 @@ async fn nodes(typed: &str, client: &Client) -> Result<Vec<Name>, Failure> {
     ))
 }
 
-/// A text in which a regular expression reads nothing.
-fn escaped(text: &str) -> String {
+/// Escapes a text for use in a regular expression.
+fn escape_regex(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         if !c.is_alphanumeric() && !matches!(c, '-' | '_') {
@@ -135,13 +136,14 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// `name=` of each parameter; where its type names values or nodes, they are asked for behind it.
+/// `name=` of each parameter; if its type has fixed values or is a target, those are completed
+/// after it.
 async fn parameters(
     name: Option<&str>,
     kind: &str,
     environment: &str,
     client: &Client,
-) -> Result<Vec<Name>, Failure> {
+) -> Result<Vec<CompletionName>, Failure> {
     let Some(name) = name else {
         return Ok(Vec::new());
     };
@@ -152,19 +154,19 @@ async fn parameters(
     let parameters = parameters.into_iter().flatten();
     Ok(parameters
         .take(COMPLETION_ROWS)
-        .map(|(name, about)| Name {
+        .map(|(name, about)| CompletionName {
             value: name.clone(),
             about: text(&about["type"]),
         })
         .collect())
 }
 
-/// Tasks and plans that the user may run, and that can be run.
-fn runnable(list: &Value) -> Vec<Name> {
+/// Tasks and plans that the user may run and that have no error.
+fn runnable(list: &Value) -> Vec<CompletionName> {
     let items = list["items"].as_array().into_iter().flatten();
     let may_run = items.filter(|item| item["permitted"] == true && item["error"].is_null());
     may_run
-        .map(|item| Name {
+        .map(|item| CompletionName {
             value: text(&item["name"]),
             about: text(&item["description"]),
         })
@@ -175,10 +177,10 @@ fn items(
     list: &Value,
     value: impl Fn(&Value) -> String,
     about: impl Fn(&Value) -> String,
-) -> Vec<Name> {
+) -> Vec<CompletionName> {
     let items = list.as_array().into_iter().flatten();
     items
-        .map(|item| Name {
+        .map(|item| CompletionName {
             value: value(item),
             about: about(item),
         })
@@ -194,7 +196,7 @@ fn about_job(job: &Value) -> String {
     format!("{what} {}", text(&job["state"]))
 }
 
-/// The id at the end of an address, or the id itself.
+/// The id at the end of a URL, or the id itself.
 fn last_segment(item: &Value) -> String {
     let id = text(&item["id"]);
     id.rsplit('/').next().unwrap_or_default().to_owned()

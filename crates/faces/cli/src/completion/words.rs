@@ -1,8 +1,8 @@
-//! A command line that is being typed, as words. Main function: [`split`].
+//! Splits a command line that is being typed into words. Main function: [`split`].
 //!
-//! The rule: split as shells do, with whatever quotes are still open; nothing of it is ever run.
+//! Invariant: split as shells do, with open quotes allowed; nothing of it is ever run.
 
-/// The words of a line; the last one is being typed, and empty after a blank.
+/// The words of a line; the last one is being typed, and is empty after a blank.
 pub(super) fn split(line: &str) -> Vec<String> {
     let (mut words, mut word) = (Vec::new(), String::new());
     let (mut is_begun, mut quote) = (false, None);

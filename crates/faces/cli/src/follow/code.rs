@@ -1,7 +1,7 @@
-//! Which versions of the code a job's Puppet runs used. Main type: [`CodeUsed`].
+//! The code versions that a job's Puppet runs used. Main type: [`CodeUsed`].
 //!
-//! The rule: each run is counted as its result goes by, and nothing is asked for; however many versions
-//! nodes speak of, [`CODE_VERSIONS`] are kept apart.
+//! Invariant: each run is counted when its result is printed, without another request; at most
+//! [`CODE_VERSIONS`] versions are counted separately, however many nodes report.
 
 use std::collections::BTreeMap;
 
@@ -12,35 +12,35 @@ use crate::code::short;
 use crate::defaults::CODE_VERSIONS;
 use crate::terminal::{harmless, warn};
 
-/// The code of many runs.
+/// The code versions of many runs.
 #[derive(Debug, Default)]
 pub(crate) struct CodeUsed {
-    versions: BTreeMap<Version, Nodes>,
-    /// Nodes with versions that are not kept apart.
+    versions: BTreeMap<RunVersion, NodeCounts>,
+    /// Nodes with versions that are not counted separately.
     others: u64,
-    /// Nodes whose catalog does not say of which version it is.
+    /// Nodes whose catalog names no version.
     unknown: u64,
 }
 
-/// The code of one run.
+/// The code version of one run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Version {
+pub(crate) struct RunVersion {
     environment: String,
-    /// In the form of Puppet Enterprise the signature, in others all of the code id.
+    /// The signature if the code id has Puppet Enterprise's form, otherwise the whole code id.
     signature: String,
 }
 
 #[derive(Debug, Default)]
-struct Nodes {
+struct NodeCounts {
     all: u64,
-    /// Of these, those that applied the catalog of an earlier run.
+    /// The nodes of these that applied the catalog of an earlier run.
     cached: u64,
 }
 
 // === impl Version ===
 
-impl Version {
-    /// Of a run's result, if it says so.
+impl RunVersion {
+    /// Reads the version from a run's result, if it has one.
     pub(crate) fn of(result: &Value) -> Option<Self> {
         let id = result["code_id"].as_str().filter(|id| !id.is_empty())?;
         Some(match id.parse::<CodeId>() {
@@ -48,7 +48,7 @@ impl Version {
                 environment: id.environment.to_string(),
                 signature: id.signature.to_string(),
             },
-            // Of a code-id-command of somebody's own.
+            // From a custom code-id-command.
             Err(_) => Self {
                 environment: result["environment"].as_str().unwrap_or("-").to_owned(),
                 signature: id.to_owned(),
@@ -56,12 +56,12 @@ impl Version {
         })
     }
 
-    /// As `code versions` has it.
+    /// The short form, as in `code versions`.
     pub(crate) fn short(&self) -> String {
         harmless(short(&self.signature))
     }
 
-    fn shown(&self) -> String {
+    fn in_words(&self) -> String {
         format!("{} {}", harmless(&self.environment), self.short())
     }
 }
@@ -69,9 +69,9 @@ impl Version {
 // === impl CodeUsed ===
 
 impl CodeUsed {
-    /// Counts a run by its result. One that had no catalog had no code.
+    /// Counts a run by its result. A run without a catalog used no code.
     pub(crate) fn add(&mut self, result: &Value) {
-        let Some(version) = Version::of(result) else {
+        let Some(version) = RunVersion::of(result) else {
             let catalog = &result["configuration_version"];
             self.unknown += u64::from(!matches!(catalog, Value::Null) && *catalog != "");
             return;
@@ -89,14 +89,14 @@ impl CodeUsed {
         ));
     }
 
-    /// For `job show`: nothing where nobody keeps versions, one line where all runs used one, and
-    /// otherwise how many nodes have which.
+    /// The lines for `job show`: none if there are no code versions, one if all runs used the same,
+    /// and otherwise the number of nodes for each.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut versions = self.versions.iter();
         match (versions.next(), versions.next()) {
             (None, _) => Vec::new(),
             (Some((only, nodes)), None) if self.unknown == 0 && nodes.cached == 0 => {
-                vec![only.shown()]
+                vec![only.in_words()]
             }
             _ => {
                 let mixed = self.mixed().map(|what| warn(format!("mixed: {what}")));
@@ -105,7 +105,8 @@ impl CodeUsed {
         }
     }
 
-    /// For the end of a job that was watched: nothing, unless nodes of one environment got different code.
+    /// The warning at the end of a watched job: empty unless nodes of one environment used
+    /// different code.
     pub(crate) fn warning(&self) -> Vec<String> {
         let Some(mixed) = self.mixed() else {
             return Vec::new();
@@ -115,7 +116,7 @@ impl CodeUsed {
         std::iter::once(heading).chain(rows).collect()
     }
 
-    /// Of which environments there are several versions.
+    /// The environments with several versions.
     fn mixed(&self) -> Option<String> {
         let mut environments: BTreeMap<&str, usize> = BTreeMap::new();
         for version in self.versions.keys() {
@@ -136,7 +137,10 @@ impl CodeUsed {
                 0 => String::new(),
                 cached => format!(" ({cached} with a cached catalog)"),
             };
-            (version.shown(), format!("{}{cached}", counted(nodes.all)))
+            (
+                version.in_words(),
+                format!("{}{cached}", counted(nodes.all)),
+            )
         });
         let rest = [("other versions", self.others), ("not known", self.unknown)];
         let rest = rest.into_iter().filter(|(_, nodes)| *nodes > 0);

@@ -1,7 +1,8 @@
 //! The terminal as the progress line needs it. Main type: [`LastLine`].
 //!
-//! The rule: the cursor stays behind the text. `indicatif` fills the line with blanks; then the `^C`
-//! that the terminal echoes falls onto the next line, and the old progress stays on the screen.
+//! Invariant: the cursor stays behind the text. `indicatif` fills the line with blanks; then the
+//! `^C` that the terminal echoes falls onto the next line, and the old progress stays on the
+//! screen.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -25,9 +26,9 @@ impl LastLine {
     }
 
     /// Moves the cursor `n` times in the direction that ANSI calls `letter`.
-    fn moved(&self, n: usize, letter: char) -> std::io::Result<()> {
+    fn move_cursor(&self, n: usize, letter: char) -> std::io::Result<()> {
         if n > 0 {
-            // A String takes everything.
+            // Writing to a String cannot fail.
             let _ = write!(self.pending(), "\x1b[{n}{letter}");
         }
         Ok(())
@@ -40,19 +41,19 @@ impl TermLike for LastLine {
     }
 
     fn move_cursor_up(&self, n: usize) -> std::io::Result<()> {
-        self.moved(n, 'A')
+        self.move_cursor(n, 'A')
     }
 
     fn move_cursor_down(&self, n: usize) -> std::io::Result<()> {
-        self.moved(n, 'B')
+        self.move_cursor(n, 'B')
     }
 
     fn move_cursor_right(&self, n: usize) -> std::io::Result<()> {
-        self.moved(n, 'C')
+        self.move_cursor(n, 'C')
     }
 
     fn move_cursor_left(&self, n: usize) -> std::io::Result<()> {
-        self.moved(n, 'D')
+        self.move_cursor(n, 'D')
     }
 
     fn write_line(&self, line: &str) -> std::io::Result<()> {

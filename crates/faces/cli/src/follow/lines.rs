@@ -1,7 +1,8 @@
-//! Live output as whole lines, node by node. Main type: [`Lines`].
+//! Live output as whole lines, node by node. Main type: [`LiveLines`].
 //!
-//! The rule: a line is printed once, and what was printed live is not printed again as a result.
-//! Output that begins with `{` is taken for a structured result, which is shown when it is complete.
+//! Invariant: a line is printed once, and what was printed live is not printed again as a result.
+//! Output that starts with `{` is taken for a structured result, which is shown when it is
+//! complete.
 
 use std::collections::HashMap;
 
@@ -13,46 +14,46 @@ use serde_json::{Map, Value};
 use crate::terminal::{dim, error_output, harmless, name};
 use crate::values::{PROGRAM_KEYS, is_of_program};
 
-/// How Puppet begins what it complains of.
+/// Prefix of Puppet's error messages.
 const ERROR: &str = "Error: ";
-/// How it begins what it says else.
+/// Prefixes of Puppet's other messages.
 const NO_ERROR: [&str; 4] = ["Warning: ", "Notice: ", "Info: ", "Debug: "];
-/// Complaints of a node that are remembered; a report names four of them.
+/// Error messages of a node that are remembered; a report names four of them.
 const ERRORS_MAX: usize = 16;
-/// Bytes of one that are remembered; a report has 1 KiB of it.
+/// Bytes remembered of one error message; a report has 1 KiB of it.
 const ERROR_BYTES_MAX: usize = 4 << 10;
 
-/// A line without an end is printed in pieces of this size.
+/// Size of the pieces in which a line without an end is printed.
 const LINE_BYTES_MAX: usize = 4 << 10;
 
 #[derive(Debug, Default)]
-pub(crate) struct Lines {
-    nodes: HashMap<String, Node>,
+pub(crate) struct LiveLines {
+    nodes: HashMap<String, NodeOutput>,
 }
 
 #[derive(Debug, Default)]
-struct Node {
-    stdout: Stream,
-    stderr: Stream,
-    /// What was printed behind [`ERROR`].
+struct NodeOutput {
+    stdout: OutputStream,
+    stderr: OutputStream,
+    /// Error messages printed so far, without [`ERROR`].
     errors: Vec<String>,
 }
 
 #[derive(Debug, Default)]
-struct Stream {
+struct OutputStream {
     partial: Vec<u8>,
-    /// Bytes seen from the start without a gap.
+    /// Bytes received from the start without a gap.
     seen: u64,
     gap: bool,
     structured: bool,
 }
 
-/// What is left of a node when it ends.
+/// The remaining output of a node when it ends.
 #[derive(Debug)]
-pub(crate) struct Rest {
-    /// Its unfinished lines.
+pub(crate) struct RemainingOutput {
+    /// The unfinished lines of its streams.
     pub lines: Vec<String>,
-    /// What it complained of, and is on the screen.
+    /// Its error messages that are on the screen already.
     pub errors: Vec<String>,
     stdout_seen: Option<u64>,
     stderr_seen: Option<u64>,
@@ -60,7 +61,7 @@ pub(crate) struct Rest {
 
 // === impl Lines ===
 
-impl Lines {
+impl LiveLines {
     /// The lines that this chunk completes, ready to print.
     pub(crate) fn push(&mut self, output: &LiveOutput) -> Vec<String> {
         let bytes = match (&output.data, &output.data_base64) {
@@ -85,9 +86,9 @@ impl Lines {
             .collect()
     }
 
-    pub(crate) fn finish(&mut self, node: &str) -> Rest {
+    pub(crate) fn finish(&mut self, node: &str) -> RemainingOutput {
         let Some(state) = self.nodes.remove(node) else {
-            return Rest {
+            return RemainingOutput {
                 lines: Vec::new(),
                 errors: Vec::new(),
                 stdout_seen: None,
@@ -101,7 +102,7 @@ impl Lines {
                 lines.push(labelled(node, &stream.partial, is_stderr));
             }
         }
-        Rest {
+        RemainingOutput {
             lines,
             errors: state.errors,
             stdout_seen,
@@ -112,14 +113,14 @@ impl Lines {
 
 // === impl Stream ===
 
-impl Stream {
-    /// Bytes on the screen, if none before them are missing.
+impl OutputStream {
+    /// Number of bytes on the screen, if none before them are missing.
     fn whole(&self) -> Option<u64> {
         Some(self.seen).filter(|_| !self.gap && !self.structured)
     }
 
     fn push(&mut self, offset: u64, bytes: &[u8]) -> Vec<Vec<u8>> {
-        // A stream that was taken up again may repeat what is already on the screen.
+        // A resumed stream may repeat bytes that are already on the screen.
         let known = usize::try_from(self.seen.saturating_sub(offset)).unwrap_or(usize::MAX);
         let Some(new) = bytes.get(known..).filter(|new| !new.is_empty()) else {
             return Vec::new();
@@ -147,9 +148,9 @@ impl Stream {
 
 // === impl Rest ===
 
-impl Rest {
-    /// The result, less the output that was on the screen already.
-    pub(crate) fn without_what_was_seen(&self, result: &Value) -> Value {
+impl RemainingOutput {
+    /// The result without the output that was on the screen already.
+    pub(crate) fn without_seen_output(&self, result: &Value) -> Value {
         let output = result["_output"].as_str();
         let all_seen = output.is_some_and(|output| {
             self.stdout_seen
@@ -169,8 +170,8 @@ impl Rest {
     }
 }
 
-impl Rest {
-    /// The end of a command, less its output if both streams were on the screen already.
+impl RemainingOutput {
+    /// The result of a command, without its output if both streams were on the screen already.
     fn without_seen_streams(&self, fields: &Map<String, Value>) -> Value {
         let is_seen = |key: &str, seen: Option<u64>| {
             let bytes = fields.get(key).and_then(Value::as_str).map_or(0, str::len);
@@ -187,14 +188,14 @@ impl Rest {
     }
 }
 
-/// Keeps what a line complains of. What begins with none of Puppet's words goes on with the line before.
+/// Remembers an error message. A line without one of Puppet's prefixes continues the line before.
 fn remember(errors: &mut Vec<String>, line: &str) {
     if let Some(text) = line.strip_prefix(ERROR) {
         if errors.len() < ERRORS_MAX {
             errors.push(text.trim_end().to_owned());
         }
     } else if NO_ERROR.iter().any(|word| line.starts_with(word)) {
-        // Whatever follows is not part of the complaint.
+        // The following lines are not part of the error message.
         if errors.last().is_some_and(|last| !last.is_empty()) {
             errors.push(String::new());
         }
@@ -236,7 +237,7 @@ mod tests {
 
     #[test]
     fn chunks_become_lines() {
-        let mut lines = Lines::default();
+        let mut lines = LiveLines::default();
         assert_eq!(plain(lines.push(&chunk(0, "one\ntw"))), ["n1 │ one"]);
         assert_eq!(plain(lines.push(&chunk(6, "o\nthree"))), ["n1 │ two"]);
         assert_eq!(plain(lines.finish("n1").lines), ["n1 │ three"]);
@@ -244,16 +245,16 @@ mod tests {
 
     #[test]
     fn what_was_seen_is_not_shown_again() {
-        let mut lines = Lines::default();
+        let mut lines = LiveLines::default();
         lines.push(&chunk(0, "a\n"));
         assert!(lines.push(&chunk(0, "a\n")).is_empty());
         let rest = lines.finish("n1");
         assert_eq!(
-            rest.without_what_was_seen(&json!({"_output": "a\n"})),
+            rest.without_seen_output(&json!({"_output": "a\n"})),
             Value::Null
         );
         assert_eq!(
-            rest.without_what_was_seen(&json!({"_output": "a\nb\n"})),
+            rest.without_seen_output(&json!({"_output": "a\nb\n"})),
             json!({"_output": "a\nb\n"})
         );
     }
@@ -261,7 +262,7 @@ mod tests {
     #[test]
     fn what_a_node_complained_of_is_remembered_within_bounds() {
         let complained = |text: &str| {
-            let mut lines = Lines::default();
+            let mut lines = LiveLines::default();
             lines.push(&chunk(0, text));
             lines.finish("n1").errors
         };
@@ -276,51 +277,50 @@ mod tests {
 
     #[test]
     fn after_a_gap_the_result_is_shown_whole() {
-        let mut lines = Lines::default();
+        let mut lines = LiveLines::default();
         lines.push(&chunk(5, "late\n"));
         let result = json!({"_output": "text\nlate\n"});
-        assert_eq!(lines.finish("n1").without_what_was_seen(&result), result);
+        assert_eq!(lines.finish("n1").without_seen_output(&result), result);
     }
 
     #[test]
     fn a_structured_result_waits_until_it_is_complete() {
-        let mut lines = Lines::default();
+        let mut lines = LiveLines::default();
         assert!(lines.push(&chunk(0, "{\"a\":\n")).is_empty());
         assert!(lines.push(&chunk(6, "1}\n")).is_empty());
         let rest = lines.finish("n1");
         assert!(rest.lines.is_empty());
-        assert_eq!(
-            rest.without_what_was_seen(&json!({"a": 1})),
-            json!({"a": 1})
-        );
+        assert_eq!(rest.without_seen_output(&json!({"a": 1})), json!({"a": 1}));
     }
 
     #[test]
     fn the_output_of_a_command_is_not_shown_again() {
         let result = |code: i64| json!({"stdout": "a\n", "stderr": "", "merged_output": "a\n", "exit_code": code});
-        let mut lines = Lines::default();
+        let mut lines = LiveLines::default();
         lines.push(&chunk(0, "a\n"));
         assert_eq!(
-            lines.finish("n1").without_what_was_seen(&result(0)),
+            lines.finish("n1").without_seen_output(&result(0)),
             Value::Null
         );
         let mut unseen = result(1);
         unseen["_error"] = json!({"msg": "no"});
-        let mut lines = Lines::default();
+        let mut lines = LiveLines::default();
         lines.push(&chunk(0, "a\n"));
         assert_eq!(
-            lines.finish("n1").without_what_was_seen(&unseen),
+            lines.finish("n1").without_seen_output(&unseen),
             json!({"_error": {"msg": "no"}})
         );
         assert_eq!(
-            Lines::default().finish("n1").without_what_was_seen(&unseen),
+            LiveLines::default()
+                .finish("n1")
+                .without_seen_output(&unseen),
             unseen
         );
     }
 
     #[test]
     fn an_endless_line_is_cut() {
-        let mut lines = Lines::default();
+        let mut lines = LiveLines::default();
         assert_eq!(
             lines.push(&chunk(0, &"x".repeat(LINE_BYTES_MAX + 1))).len(),
             1

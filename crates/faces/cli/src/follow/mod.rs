@@ -1,7 +1,7 @@
 //! Watching a job until it ends. Main function: [`follow`].
 //!
-//! The rule: the first Ctrl-C asks the server to stop the job, the second only leaves; the job
-//! belongs to the server and its outcome is the same whether somebody watches or not.
+//! Invariant: the first Ctrl-C asks the server to stop the job, the second only stops watching; the
+//! job belongs to the server and its result is the same whether it is watched or not.
 
 pub(crate) mod code;
 mod last_line;
@@ -17,58 +17,62 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::client::Client;
 use crate::defaults::PAGE;
-use crate::stream::{EventStream, Item};
+use crate::stream::{EventStream, StreamItem};
 use crate::values::{duration, result_lines};
-use crate::{EXIT_ERROR, EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, Name, terminal};
+use crate::{EXIT_ERROR, EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, ProgramName, terminal};
 
 use code::CodeUsed;
-use lines::Lines;
-use progress::Progress;
-use puppet::Ran;
+use lines::LiveLines;
+use progress::JobProgress;
+use puppet::NodeRun;
 
-/// Failed nodes named again at the end; more are a matter for `job show`.
+/// Failed nodes listed again at the end; `job show` lists all.
 const FAILED_SHOWN: usize = 20;
 
-/// With fewer nodes the failures are still on the screen.
+/// With fewer nodes, the failures are still on the screen.
 const NODES_FOR_A_LIST: u64 = 10;
 
-/// Watches job `number` to its end, prints how it ended and answers the exit code.
+/// Watches job `number` to its end, prints the result and returns the exit code.
 pub(crate) async fn follow(client: &Client, number: &str, format: Format) -> Result<u8, Failure> {
     let job: Job = client
         .get(&["orchestrator", "v1", "jobs", number], &[])
         .await?;
-    let mut view = View::new(&job, format, client.name);
-    if view.human && client.name == Name::Puppet {
+    let mut view = JobView::new(&job, format, client.name);
+    if view.human && client.name == ProgramName::Puppet {
         puppet_words::created(&job)
             .iter()
             .for_each(|line| say!("{line}"));
     }
     match until_over(client, number, &mut view).await? {
-        Ended::Detached => Ok(EXIT_ERROR),
-        Ended::Over => summary(client, number, format, &view.code).await,
+        WatchEnd::Detached => Ok(EXIT_ERROR),
+        WatchEnd::Over => summary(client, number, format, &view.code).await,
     }
 }
 
-/// Watches job `number` to its end without printing results, and answers the exit code.
+/// Watches job `number` to its end without printing results, and returns the exit code.
 pub(crate) async fn watch(client: &Client, number: &str) -> Result<u8, Failure> {
     let path = ["orchestrator", "v1", "jobs", number];
     let job: Job = client.get(&path, &[]).await?;
-    let mut view = View::new(&job, Format::Json, client.name);
+    let mut view = JobView::new(&job, Format::Json, client.name);
     match until_over(client, number, &mut view).await? {
-        Ended::Detached => Ok(EXIT_ERROR),
-        Ended::Over => Ok(exit_code(&client.get(&path, &[]).await?)),
+        WatchEnd::Detached => Ok(EXIT_ERROR),
+        WatchEnd::Over => Ok(exit_code(&client.get(&path, &[]).await?)),
     }
 }
 
-/// Why watching ended.
-enum Ended {
+/// The reason why watching ended.
+enum WatchEnd {
     /// The job is over.
     Over,
-    /// The user left; the job goes on.
+    /// The user stopped watching; the job goes on.
     Detached,
 }
 
-async fn until_over(client: &Client, number: &str, view: &mut View) -> Result<Ended, Failure> {
+async fn until_over(
+    client: &Client,
+    number: &str,
+    view: &mut JobView,
+) -> Result<WatchEnd, Failure> {
     let mut stream = EventStream::new(client, number);
     // One for the whole time: a Ctrl-C between two waits is not lost.
     let interrupt = signal(SignalKind::interrupt());
@@ -81,34 +85,34 @@ async fn until_over(client: &Client, number: &str, view: &mut View) -> Result<En
                 Ok(item) => item,
                 Err(failure) => {
                     view.finish();
-                    return Err(abandoned(failure, number));
+                    return Err(with_job_goes_on(failure, number));
                 }
             },
             _ = interrupt.recv() => {
                 let leave = asked || stop(client, number, view, &mut interrupt).await;
                 if leave {
                     view.note(&format!("detached; job {number} goes on: `tutti job show {number}`"));
-                    return Ok(Ended::Detached);
+                    return Ok(WatchEnd::Detached);
                 }
                 asked = true;
                 continue;
             }
         };
         match item {
-            Item::Output(output) => view.output(&output),
-            Item::Lost(cause) => view.note(&format!(
+            StreamItem::Output(output) => view.output(&output),
+            StreamItem::Lost(cause) => view.note(&format!(
                 "{cause}; waiting for the server, the job goes on …"
             )),
-            Item::Event(event) if ends_job(&event.kind) => break,
-            Item::Event(event) => view.event(&event),
+            StreamItem::Event(event) if ends_job(&event.kind) => break,
+            StreamItem::Event(event) => view.event(&event),
         }
     }
     view.finish();
-    Ok(Ended::Over)
+    Ok(WatchEnd::Over)
 }
 
-/// Whoever cannot watch any more is told that the job does not care.
-fn abandoned(failure: Failure, number: &str) -> Failure {
+/// Adds to a failure to watch that the job goes on.
+fn with_job_goes_on(failure: Failure, number: &str) -> Failure {
     match failure {
         lost @ Failure::StreamLost { .. } => lost,
         other => Failure::StreamLost {
@@ -118,10 +122,10 @@ fn abandoned(failure: Failure, number: &str) -> Failure {
     }
 }
 
-/// Asks the server to stop the job; true when Ctrl-C came again before it answered.
-async fn stop(client: &Client, number: &str, view: &View, interrupt: &mut Signal) -> bool {
+/// Asks the server to stop the job; true if Ctrl-C came again before the response.
+async fn stop(client: &Client, number: &str, view: &JobView, interrupt: &mut Signal) -> bool {
     view.note(&format!(
-        "asking the server to stop job {number}; Ctrl-C again leaves it alone"
+        "asking the server to stop job {number}; press Ctrl-C again to stop watching"
     ));
     let command = StopCommand {
         job: number.to_owned(),
@@ -143,31 +147,31 @@ async fn stop(client: &Client, number: &str, view: &View, interrupt: &mut Signal
     false
 }
 
-/// What is on the screen while the job runs.
-struct View {
+/// The screen while the job runs.
+struct JobView {
     human: bool,
-    /// The name that the program was called by.
-    name: Name,
-    /// Puppet runs have lines of their own.
+    /// The name under which the program was called.
+    name: ProgramName,
+    /// True for Puppet runs, which have their own lines.
     puppet: bool,
-    lines: Lines,
-    progress: Progress,
-    /// Of the runs that have ended.
+    lines: LiveLines,
+    progress: JobProgress,
+    /// Code versions of the runs that have ended.
     code: CodeUsed,
 }
 
 // === impl View ===
 
-impl View {
-    fn new(job: &Job, format: Format, name: Name) -> Self {
+impl JobView {
+    fn new(job: &Job, format: Format, name: ProgramName) -> Self {
         let human = format == Format::Human;
         Self {
             human,
             name,
             puppet: is_puppet(job),
-            lines: Lines::default(),
+            lines: LiveLines::default(),
             code: CodeUsed::default(),
-            progress: Progress::new(job.node_count, human),
+            progress: JobProgress::new(job.node_count, human),
         }
     }
 
@@ -181,7 +185,7 @@ impl View {
             return;
         }
         let lines = self.lines.push(output);
-        if self.name == Name::Puppet && !self.puppet {
+        if self.name == ProgramName::Puppet && !self.puppet {
             // Puppet's own client prints output when the node has ended.
             return;
         }
@@ -201,7 +205,7 @@ impl View {
                 self.progress.started();
                 if self.human && self.puppet {
                     self.progress.above(|| say!("{}", puppet::started(node)));
-                } else if self.human && self.name == Name::Puppet {
+                } else if self.human && self.name == ProgramName::Puppet {
                     self.progress
                         .above(|| say!("{}", puppet_words::started(node)));
                 }
@@ -211,7 +215,7 @@ impl View {
                 self.progress.ended(succeeded);
                 if self.human && self.puppet {
                     let rest = self.lines.finish(node);
-                    let ran = Ran::of_event(node, event).after(rest.errors);
+                    let ran = NodeRun::of_event(node, event).after(rest.errors);
                     self.code.add(ran.result());
                     let lines = [rest.lines, ran.lines()].concat();
                     self.progress.above(|| say!("{}", lines.join("\n")));
@@ -234,7 +238,7 @@ impl View {
     fn node_ended(&mut self, node: &str, event: &Event, succeeded: bool) {
         let rest = self.lines.finish(node);
         let result = event.details.get("result").unwrap_or(&Value::Null);
-        if self.name == Name::Puppet {
+        if self.name == ProgramName::Puppet {
             let state = event.kind.strip_prefix("node_").unwrap_or(&event.kind);
             let lines = puppet_words::ended(node, state, result, &event.message);
             self.progress.above(|| say!("{}", lines.join("\n")));
@@ -251,7 +255,7 @@ impl View {
             "{mark} {} {word}",
             terminal::name(terminal::harmless(node))
         ));
-        let result = rest.without_what_was_seen(result);
+        let result = rest.without_seen_output(result);
         if !result.is_null() {
             shown.extend(
                 result_lines(&result)
@@ -269,12 +273,12 @@ impl View {
     }
 }
 
-/// Whether Puppet runs are what a job does.
+/// True if the job runs Puppet.
 pub(crate) fn is_puppet(job: &Job) -> bool {
     job.command == "deploy"
 }
 
-/// Says how the job ended, as a person or a program wants it.
+/// Prints how the job ended, in the requested format.
 async fn summary(
     client: &Client,
     number: &str,
@@ -288,7 +292,7 @@ async fn summary(
         Format::Json => {
             let items = all_nodes(client, number).await?;
             let document = json!({"job": job, "items": items});
-            crate::shown::json(&document);
+            crate::output::json(&document);
         }
         Format::Human => {
             for_people(client, &job).await?;
@@ -306,7 +310,7 @@ fn exit_code(job: &Job) -> u8 {
 }
 
 async fn for_people(client: &Client, job: &Job) -> Result<(), Failure> {
-    if client.name == Name::Puppet {
+    if client.name == ProgramName::Puppet {
         say!("");
         puppet_words::completed(job)
             .iter()
@@ -370,7 +374,7 @@ async fn name_the_failed(
     Ok(())
 }
 
-/// One line of why.
+/// The cause of a node's failure in one line.
 fn reason(node: &JobNode) -> String {
     let error = node
         .result
@@ -386,7 +390,7 @@ fn reason(node: &JobNode) -> String {
     )
 }
 
-/// Every node of the job.
+/// All nodes of the job.
 pub(crate) async fn all_nodes(client: &Client, number: &str) -> Result<Vec<JobNode>, Failure> {
     nodes_in(client, number, None).await
 }

@@ -1,4 +1,4 @@
-//! One line that says how far a job is, under everything else. Main type: [`Progress`].
+//! The progress line of a job, below all other output. Main type: [`JobProgress`].
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -8,20 +8,20 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use super::last_line::LastLine;
 use crate::terminal;
 
-/// A bar for fewer nodes is more noise than news.
+/// Fewest nodes for which a bar is drawn.
 const NODES_FOR_A_BAR: u64 = 2;
 
-/// The time goes on while no node ends.
+/// Interval at which the elapsed time is updated while no node ends.
 const TICK: Duration = Duration::from_secs(1);
 
-/// Drawings in a second, as `indicatif` has them.
+/// Drawings per second, the default of `indicatif`.
 const DRAWINGS: u8 = 20;
 
-/// Columns of the bar, where the terminal is wide enough: the text beside it needs about forty.
+/// Columns of the bar if the terminal is wide enough: the text beside it needs about forty.
 const BAR: usize = 24;
 
 #[derive(Debug)]
-pub(crate) struct Progress {
+pub(crate) struct JobProgress {
     bar: ProgressBar,
     running: u64,
     failed: u64,
@@ -29,7 +29,7 @@ pub(crate) struct Progress {
 
 // === impl Progress ===
 
-impl Progress {
+impl JobProgress {
     pub(crate) fn new(nodes: u64, wanted: bool) -> Self {
         let shown = wanted && nodes >= NODES_FOR_A_BAR && terminal::is_watched();
         let target = if shown {
@@ -61,7 +61,7 @@ impl Progress {
         self.tell();
     }
 
-    /// Prints something without tearing the bar.
+    /// Prints above the bar without breaking it.
     pub(crate) fn above(&self, print: impl FnOnce()) {
         self.bar.suspend(print);
     }
@@ -91,12 +91,12 @@ fn style() -> ProgressStyle {
     style
         .progress_chars("━━╌")
         .with_key("rate", |state: &ProgressState, out: &mut dyn Write| {
-            // A String takes everything; there is nothing to do about another writer's refusal.
+            // Writing to a String cannot fail, and there is no remedy for another writer's error.
             let _ = out.write_str(&rate(state.per_sec()));
         })
 }
 
-/// Nodes a second, when that says something.
+/// Nodes per second, if that is meaningful.
 fn rate(per_second: f64) -> String {
     match per_second {
         none if none < 0.1 => String::new(),

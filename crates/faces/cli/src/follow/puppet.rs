@@ -1,33 +1,33 @@
-//! What is said of a node on which Puppet ran. Main type: [`Ran`].
+//! Output for a node on which Puppet ran. Main type: [`NodeRun`].
 //!
-//! The rule: every word of a report is a node's word, and is made harmless before it is shown.
+//! Invariant: all text of a report comes from a node, and is escaped before it is shown.
 
 use api_types::{Event, JobNode};
 use serde_json::Value;
 
-use super::code::Version;
+use super::code::RunVersion;
 use crate::terminal::{self, dim, harmless};
 
-/// Resources that are told of one node while a job runs; `job show` tells all that there are.
+/// Resources shown of one node while a job runs; `job show` shows all.
 const RESOURCES_LIVE: usize = 10;
-/// Error messages of a run that are told.
+/// Error messages shown of a run.
 const ERRORS: usize = 5;
 
 /// A node that ended, from an event or from the list of a job's nodes.
 #[derive(Debug)]
-pub(crate) struct Ran<'a> {
+pub(crate) struct NodeRun<'a> {
     node: &'a str,
     state: &'a str,
-    /// The result, or what the event says in its place.
+    /// The result, or the event's text in its place.
     result: &'a Value,
     report_url: Option<&'a str>,
     message: Option<String>,
-    /// What was on the screen before, and is not told again.
+    /// Error messages that were on the screen before, and are not repeated.
     seen: Vec<String>,
     resources: usize,
 }
 
-/// The line of a node that begins.
+/// The line for a node that starts.
 pub(crate) fn started(node: &str) -> String {
     format!(
         "Started puppet run on {} ...",
@@ -37,7 +37,7 @@ pub(crate) fn started(node: &str) -> String {
 
 // === impl Ran ===
 
-impl<'a> Ran<'a> {
+impl<'a> NodeRun<'a> {
     pub(crate) fn of_event(node: &'a str, event: &'a Event) -> Self {
         let detail = event.details.get("detail").unwrap_or(&Value::Null);
         let message = ["message", "reason"]
@@ -57,11 +57,11 @@ impl<'a> Ran<'a> {
         }
     }
 
-    /// Less what the node itself complained of while somebody watched.
+    /// Leaves out the error messages that were printed while the node was watched.
     pub(crate) fn after(mut self, seen: Vec<String>) -> Self {
         let mut message = self.message.take().unwrap_or_default();
         for complaint in seen.iter().filter(|complaint| !complaint.is_empty()) {
-            // A run without a report is told by the first line of what it printed.
+            // A run without a report is described by the first line of its output.
             let first = complaint.lines().next().unwrap_or_default();
             for text in [complaint, first] {
                 if message == text {
@@ -88,12 +88,12 @@ impl<'a> Ran<'a> {
         }
     }
 
-    /// The result, or what the event says in its place.
+    /// The result, or the event's text in its place.
     pub(crate) fn result(&self) -> &'a Value {
         self.result
     }
 
-    /// How it ended, and below that what there is to know.
+    /// The headline with the result, and the details below it.
     pub(crate) fn lines(&self) -> Vec<String> {
         let mut lines = vec![self.headline()];
         lines.extend(self.details().into_iter().map(|line| format!("    {line}")));
@@ -123,7 +123,7 @@ impl<'a> Ran<'a> {
         }
     }
 
-    /// Everything but the headline.
+    /// The lines below the headline.
     pub(crate) fn details(&self) -> Vec<String> {
         let mut lines = Vec::new();
         lines.extend(self.identity());
@@ -146,7 +146,7 @@ impl<'a> Ran<'a> {
         };
         let known = [
             ("Environment", text("environment")),
-            ("Code", Version::of(self.result).map(|it| it.short())),
+            ("Code", RunVersion::of(self.result).map(|it| it.short())),
             ("Configuration version", text("configuration_version")),
             ("Transaction UUID", text("transaction_uuid")),
         ];
@@ -182,7 +182,7 @@ impl<'a> Ran<'a> {
         Some(format!("Resource events: {}", told.join("  ")))
     }
 
-    /// What Puppet itself complained of, less what was seen and what the headline has told.
+    /// Puppet's error messages, without those on the screen and in the headline.
     fn errors(&self) -> Vec<String> {
         let of_run = &self.result["errors"];
         let of_error = &self.result["_error"]["details"]["errors"];
@@ -208,10 +208,10 @@ impl<'a> Ran<'a> {
             let status = text("status");
             lines.push(format!(
                 "{}  {}[{}]{}",
-                coloured(&status, &format!("{status:<7}")),
+                colour_of_status(&status, &format!("{status:<7}")),
                 text("type"),
                 text("title"),
-                dim(place(resource)),
+                dim(source_location(resource)),
             ));
             let messages = resource["messages"].as_array().into_iter().flatten();
             for line in messages.filter_map(Value::as_str).flat_map(str::lines) {
@@ -231,8 +231,8 @@ impl<'a> Ran<'a> {
     }
 }
 
-/// Where a resource is declared.
-fn place(resource: &Value) -> String {
+/// File and line in which a resource is declared.
+fn source_location(resource: &Value) -> String {
     match (resource["file"].as_str(), resource["line"].as_u64()) {
         (Some(file), Some(line)) => format!("  {}:{line}", harmless(file)),
         (Some(file), None) => format!("  {}", harmless(file)),
@@ -240,7 +240,7 @@ fn place(resource: &Value) -> String {
     }
 }
 
-/// Resources that are out of sync and that noop left alone.
+/// Label of resources that are out of sync and that noop left unchanged.
 const WOULD_CHANGE: &str = "would change";
 
 fn counted(kind: &str, count: u64) -> String {
@@ -248,12 +248,12 @@ fn counted(kind: &str, count: u64) -> String {
     if count == 0 {
         dim(text)
     } else {
-        coloured(kind, &text)
+        colour_of_status(kind, &text)
     }
 }
 
-/// The colour that a kind of resource event has.
-fn coloured(kind: &str, text: &str) -> String {
+/// The colour for a status of resource events.
+fn colour_of_status(kind: &str, text: &str) -> String {
     match kind {
         "failed" => terminal::bad(text),
         "changed" => terminal::name(text),

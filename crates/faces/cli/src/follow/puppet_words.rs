@@ -1,6 +1,6 @@
 //! Output of jobs under the names of Puppet Enterprise's tools: the lines that scripts look for.
 //!
-//! The invariant: each line stands for itself, and none depends on a terminal.
+//! Invariant: each line is complete in itself, and none depends on a terminal.
 
 use api_types::Job;
 use serde_json::Value;
@@ -17,7 +17,7 @@ pub(super) fn created(job: &Job) -> [String; 3] {
     ]
 }
 
-/// The line of a node that begins.
+/// The line of a node that starts.
 pub(super) fn started(node: &str) -> String {
     format!("Started on {} ...", terminal::name(harmless(node)))
 }

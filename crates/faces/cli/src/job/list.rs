@@ -5,29 +5,29 @@ use serde_json::Value;
 
 use crate::client::Client;
 use crate::defaults::JOBS_SHOWN;
-use crate::shown::{Shown, json};
+use crate::output::{OutputOptions, json};
 use crate::values::duration;
 use crate::{EXIT_SUCCESS, Failure, Format, plan, table, terminal};
 
-/// The jobs to list.
+/// Arguments of `tutti job list`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// How many jobs, the newest first
+    /// Number of jobs, the newest first
     #[arg(long, default_value_t = JOBS_SHOWN)]
     limit: u64,
     #[command(flatten)]
-    filter: Filter,
+    filter: JobFilter,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
-/// Narrows the list; all that are given must hold.
+/// Filter of a job list; all given conditions must hold.
 #[derive(Debug, Default, clap::Args)]
-pub(crate) struct Filter {
+pub(crate) struct JobFilter {
     /// Only jobs of this type: task, deploy (a Puppet run), command, script, upload or plan_task
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) kind: Option<String>,
-    /// Only jobs with this node, by its whole certname
+    /// Only jobs with this node, by its full certname
     #[arg(long, value_name = "NODE")]
     pub(crate) node: Option<String>,
     /// Only jobs of this user, by login
@@ -42,11 +42,11 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
     show(client, options.limit, &options.filter, options.shown.format).await
 }
 
-/// The newest jobs that fit.
+/// The newest jobs that match.
 pub(crate) async fn newest(
     client: &Client,
     limit: u64,
-    filter: &Filter,
+    filter: &JobFilter,
 ) -> Result<JobList, Failure> {
     let limit = limit.to_string();
     let mut query = vec![
@@ -68,11 +68,11 @@ pub(crate) async fn newest(
     client.get(&["orchestrator", "v1", "jobs"], &query).await
 }
 
-/// Lists the newest jobs that fit.
+/// Prints the newest jobs that match.
 pub(super) async fn show(
     client: &Client,
     limit: u64,
-    filter: &Filter,
+    filter: &JobFilter,
     format: Format,
 ) -> Result<u8, Failure> {
     let list = newest(client, limit, filter).await?;
@@ -92,7 +92,7 @@ pub(super) async fn show(
         "ID", "STATUS", "TYPE", "WHAT", "NODES", "TOOK", "STARTED", "OWNER", "TARGET",
     ];
     table::print(&heading, rows);
-    if list.items.iter().any(runs_anywhere) {
+    if list.items.iter().any(is_in_any_environment) {
         say!("{}", terminal::dim("* the environment was not enforced"));
     }
     if filter.is_empty() {
@@ -103,7 +103,7 @@ pub(super) async fn show(
 
 // === impl Filter ===
 
-impl Filter {
+impl JobFilter {
     fn is_empty(&self) -> bool {
         let Self {
             kind,
@@ -120,7 +120,7 @@ impl Filter {
 fn row(job: &Job) -> Vec<String> {
     let states = job.node_states.clone().unwrap_or_default();
     let good = states.get("finished").copied().unwrap_or(0);
-    let mark = if runs_anywhere(job) { "*" } else { "" };
+    let mark = if is_in_any_environment(job) { "*" } else { "" };
     vec![
         terminal::harmless(&job.name),
         terminal::state(&job.state),
@@ -135,12 +135,12 @@ fn row(job: &Job) -> Vec<String> {
     ]
 }
 
-/// A Puppet run that takes nodes of every environment.
-fn runs_anywhere(job: &Job) -> bool {
+/// True for a Puppet run on nodes of any environment.
+fn is_in_any_environment(job: &Job) -> bool {
     job.options.get("enforce_environment") == Some(&Value::Bool(false))
 }
 
-/// The task, the command, or the environment that Puppet runs in.
+/// The task, the command, or the environment of a Puppet run.
 pub(crate) fn what(job: &Job) -> String {
     if let Some(action) = action(job) {
         return action;
@@ -153,7 +153,7 @@ pub(crate) fn what(job: &Job) -> String {
     }
 }
 
-/// A command, script or upload by its parameters.
+/// A command, script or upload, described by its parameters.
 pub(super) fn action(job: &Job) -> Option<String> {
     let kind = job.kind.strip_prefix("plan_").unwrap_or(&job.kind);
     let key = match kind {
@@ -168,7 +168,7 @@ pub(super) fn action(job: &Job) -> Option<String> {
     Some(format!("{kind} {}", terminal::harmless(line)))
 }
 
-/// What was asked for: names, a query, a group.
+/// The requested targets: names, a query, or a group.
 pub(super) fn target(job: &Job) -> String {
     let scope = job.options.get("scope").unwrap_or(&Value::Null);
     if let Some(nodes) = scope["nodes"].as_array() {

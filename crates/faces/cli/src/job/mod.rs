@@ -9,9 +9,9 @@ mod stop;
 
 use crate::client::Client;
 use crate::settings::Connection;
-use crate::{Failure, Name};
+use crate::{Failure, ProgramName};
 
-/// What can be done with jobs.
+/// Verbs of `tutti job`.
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
     /// Run Puppet on nodes and watch it
@@ -23,7 +23,7 @@ pub enum Verb {
 
 Ctrl-C asks the server to stop the job; a second Ctrl-C leaves it alone.")]
     Run(Box<run::Options>),
-    /// Show where `job run` would run, and start nothing
+    /// Show the nodes that `job run` would run on, and start nothing
     #[command(after_long_help = "Example:
   tutti job plan --query 'nodes[certname] { certname ~ \"^web\" }'")]
     Plan(plan::Options),
@@ -40,12 +40,16 @@ Ctrl-C asks the server to stop the job; a second Ctrl-C leaves it alone.")]
   tutti job show 81 --state failed,errored
   tutti job show 81 --format json | jq -r '.items[] | select(.state == \"failed\") | .name'")]
     Show(show::Options),
-    /// Stop a job: nothing new starts; with --force the running actions are ended too
+    /// Stop a job: no more nodes start; with --force, running actions are killed too
     #[command(after_long_help = "Example:\n  tutti job stop 81 --force")]
     Stop(stop::Options),
 }
 
-pub(crate) async fn run(verb: Verb, connection: &Connection, name: Name) -> Result<u8, Failure> {
+pub(crate) async fn run(
+    verb: Verb,
+    connection: &Connection,
+    name: ProgramName,
+) -> Result<u8, Failure> {
     let client = Client::with_token(connection)?.called(name);
     match verb {
         Verb::Run(options) => Box::pin(run::run(*options, &client)).await,

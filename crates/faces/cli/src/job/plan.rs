@@ -1,7 +1,7 @@
 //! `tutti job plan`: what `job run` would run on. Main type: [`Options`].
 //!
-//! Invariant: nothing is started and no job number is used up; the nodes and their batches are found as the server
-//! would find them.
+//! Invariant: nothing is started and no job number is used; the nodes and their batches are
+//! determined as the server would do it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,44 +10,44 @@ use api_types::rollout::RolloutOptions;
 use api_types::{InventoryItem, InventoryList, PuppetDbQuery, Scope};
 use serde_json::{Value, json};
 
-use super::puppet::Where;
+use super::puppet::PuppetRunTargets;
 use crate::client::Client;
-use crate::rollout::{self, Rollout};
-use crate::shown::{self, Shown};
+use crate::output::{self, OutputOptions};
+use crate::rollout::{self, RolloutArguments};
 use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, node_group, table, terminal};
 
-/// Where Puppet would run.
+/// Arguments of `tutti job plan`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     #[command(flatten)]
-    place: Where,
+    place: PuppetRunTargets,
     /// How many nodes at once
     #[arg(long, value_name = "N", value_parser = crate::span::count)]
     concurrency: Option<u32>,
     #[command(flatten)]
-    rollout: Rollout,
+    rollout: RolloutArguments,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
-/// What a preview shows.
+/// The content of a preview.
 struct PuppetRunPreview {
     environment: String,
     enforced: bool,
-    /// The nodes in words.
+    /// The targets in words.
     target: String,
     concurrency: Option<u32>,
     rollout: RolloutOptions,
-    /// Sizes of the batches; `None`: the run would have none.
+    /// Sizes of the batches; `None` for a run without batches.
     batches: Option<Vec<usize>>,
-    /// The nodes, with the batch of each.
+    /// The nodes, each with the number of its batch.
     nodes: Vec<(InventoryItem, Option<usize>)>,
 }
 
 pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
     let rollout = options.rollout.checked()?;
     let scope = options.place.targets.scope(client).await?;
-    let target = options.place.targets.told(&scope);
+    let target = options.place.targets.in_words(&scope);
     let mut nodes = certnames(client, scope).await?;
     let mut seen = HashSet::new();
     nodes.retain(|name| seen.insert(name.clone()));
@@ -75,7 +75,7 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
         nodes,
     };
     match options.shown.format {
-        Format::Json => shown::json(&preview.to_json()),
+        Format::Json => output::json(&preview.to_json()),
         Format::Human => preview.print(),
     }
     Ok(if all_connected {
@@ -85,7 +85,7 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
     })
 }
 
-/// The batch of each node, the first being 1: the nodes are taken in their order.
+/// The batch number of each node, counted from 1: nodes are assigned in their order.
 fn batch_of_each(nodes: &[String], batches: &[usize]) -> HashMap<String, usize> {
     let numbered = batches.iter().enumerate();
     let numbers = numbered.flat_map(|(index, size)| std::iter::repeat_n(index + 1, *size));
@@ -157,7 +157,7 @@ fn row((item, batch): &(InventoryItem, Option<usize>)) -> Vec<String> {
     row
 }
 
-/// The nodes of a scope, by the routes that know them.
+/// The nodes of a scope, from the routes that resolve it.
 async fn certnames(client: &Client, scope: Scope) -> Result<Vec<String>, Failure> {
     if let Some(nodes) = scope.nodes {
         return Ok(nodes);

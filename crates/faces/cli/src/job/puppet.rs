@@ -1,16 +1,17 @@
-//! What `job run`, `job plan` and `schedule run` have in common. Main types: [`Where`], [`Flags`].
+//! Options shared by `job run`, `job plan` and `schedule run`. Main types: [`PuppetRunTargets`],
+//! [`PuppetRunFlags`].
 
 use api_types::{DeployCommand, Object, RunCode, Scope};
 
 use crate::client::Client;
-use crate::targets::Targets;
+use crate::targets::TargetOptions;
 
-/// On which nodes, and with the code of which environment.
+/// Target nodes of a Puppet run, and its environment.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Where {
+pub(crate) struct PuppetRunTargets {
     #[command(flatten)]
-    pub(crate) targets: Targets,
-    /// Run with the code of this environment [default: that of orchestrator.conf, or each node's own]
+    pub(crate) targets: TargetOptions,
+    /// Run in this environment [default: that of orchestrator.conf, or each node's own]
     #[arg(long, short = 'e', value_name = "NAME")]
     environment: Option<String>,
     /// Also run on nodes that are classified into another environment
@@ -18,27 +19,27 @@ pub(crate) struct Where {
     no_enforce_environment: bool,
 }
 
-/// How Puppet is to run.
+/// Flags of a Puppet run.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Puppet")]
-pub(crate) struct Flags {
-    /// Show what would change, and change nothing
+pub(crate) struct PuppetRunFlags {
+    /// Show what would change, without changing it
     #[arg(long, conflicts_with = "no_noop")]
     pub(crate) noop: bool,
-    /// Change things although the node's puppet.conf says noop
+    /// Change resources even if the node's puppet.conf sets noop
     #[arg(long)]
     pub(crate) no_noop: bool,
-    /// Which code the nodes get: latest is what is live when each asks for its catalog [default: as the server
-    /// is configured]
+    /// Code version that the nodes get: latest is the live one at the time of each catalog request
+    /// [default: as configured on the server]
     #[arg(long, value_enum, value_name = "WHICH")]
-    code: Option<Code>,
-    /// Only resources with these tags; commas between them
+    code: Option<CodeChoice>,
+    /// Only resources with these tags, separated by commas
     #[arg(long, value_name = "TAGS")]
     pub(crate) tags: Option<String>,
-    /// No resources with these tags; commas between them
+    /// Skip resources with these tags, separated by commas
     #[arg(long, value_name = "TAGS")]
     pub(crate) skip_tags: Option<String>,
-    /// Log more on the node
+    /// Log debug messages on the node
     #[arg(long)]
     pub(crate) debug: bool,
     /// Log stack traces on the node
@@ -47,52 +48,52 @@ pub(crate) struct Flags {
     /// Log each resource on the node as it is evaluated
     #[arg(long)]
     pub(crate) evaltrace: bool,
-    /// Apply the last catalog instead of asking for a new one
+    /// Apply the cached catalog instead of requesting a new one
     #[arg(long)]
     pub(crate) use_cached_catalog: bool,
-    /// Whether the last catalog is applied when there is no new one [default: as the node is set]
+    /// Whether to apply the cached catalog if no new one can be had [default: the node's setting]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
     pub(crate) usecacheonfailure: Option<bool>,
-    /// In which order resources are applied: manifest, title-hash or random
+    /// Order in which resources are applied: manifest, title-hash or random
     #[arg(long, value_name = "ORDER")]
     pub(crate) ordering: Option<String>,
-    /// How long file metadata is trusted on the node
+    /// How long the node caches file metadata, in seconds
     #[arg(long, value_name = "SECONDS", value_parser = crate::span::seconds)]
     pub(crate) filetimeout: Option<u64>,
-    /// Puppet's setting
+    /// Puppet's setting http_connect_timeout, in seconds
     #[arg(long, value_name = "SECONDS", value_parser = crate::span::seconds)]
     pub(crate) http_connect_timeout: Option<u64>,
-    /// Puppet's setting
+    /// Puppet's setting http_keepalive_timeout, in seconds
     #[arg(long, value_name = "SECONDS", value_parser = crate::span::seconds)]
     pub(crate) http_keepalive_timeout: Option<u64>,
-    /// Puppet's setting
+    /// Puppet's setting http_read_timeout, in seconds
     #[arg(long, value_name = "SECONDS", value_parser = crate::span::seconds)]
     pub(crate) http_read_timeout: Option<u64>,
 }
 
-/// Which code the nodes of a job get.
+/// The code version that the nodes of a job get.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Code {
-    /// Each what is live when it asks for its catalog
+enum CodeChoice {
+    /// The live version at the time of each catalog request
     Latest,
-    /// All the same: deployments of the environment wait until the job is over
+    /// The same version for all: deployments of the environment wait until the job ends
     Lock,
 }
 
-impl From<Code> for RunCode {
-    fn from(code: Code) -> Self {
+impl From<CodeChoice> for RunCode {
+    fn from(code: CodeChoice) -> Self {
         match code {
-            Code::Latest => Self::Latest,
-            Code::Lock => Self::Lock,
+            CodeChoice::Latest => Self::Latest,
+            CodeChoice::Lock => Self::Lock,
         }
     }
 }
 
 // === impl Where ===
 
-impl Where {
-    /// The environment and whether it is enforced. Without one, each node runs in its own, and there
-    /// is nothing to enforce.
+impl PuppetRunTargets {
+    /// The environment, and whether it is enforced. Without an environment each node runs in its
+    /// own, and there is nothing to enforce.
     pub(crate) fn environment(&self, client: &Client) -> (String, bool) {
         let named = self.environment.as_ref().or(client.environment.as_ref());
         let name = named.map_or_else(String::new, Clone::clone);
@@ -103,9 +104,9 @@ impl Where {
 
 // === impl Flags ===
 
-impl Flags {
-    /// The command with these flags. `orchestrator.conf` may make noop the habit; `--no-noop` is
-    /// stronger.
+impl PuppetRunFlags {
+    /// The API command with these flags. `orchestrator.conf` may set noop by default; `--no-noop`
+    /// overrides it.
     pub(crate) fn command(
         self,
         client: &Client,

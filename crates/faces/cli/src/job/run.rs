@@ -2,40 +2,40 @@
 
 use api_types::{DeployCommand, JobCreated};
 
-use super::puppet::{Flags, Where};
+use super::puppet::{PuppetRunFlags, PuppetRunTargets};
 use crate::client::Client;
-use crate::rollout::Rollout;
-use crate::shown::Shown;
-use crate::{EXIT_SUCCESS, Failure, Format, Name, follow, terminal};
+use crate::output::OutputOptions;
+use crate::rollout::RolloutArguments;
+use crate::{EXIT_SUCCESS, Failure, Format, ProgramName, follow, terminal};
 
-/// Where to run Puppet, and how.
+/// Arguments of `tutti job run`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     #[command(flatten)]
-    place: Where,
+    place: PuppetRunTargets,
     #[command(flatten)]
-    flags: Flags,
-    /// How many nodes at once [default: the server's limit]
+    flags: PuppetRunFlags,
+    /// Number of nodes at once [default: the server's limit]
     #[arg(long, value_name = "N", value_parser = crate::span::count)]
     concurrency: Option<u32>,
     #[command(flatten)]
-    rollout: Rollout,
-    /// How long one node may take: seconds, or 15m, 4h, 1d
+    rollout: RolloutArguments,
+    /// Time limit for one node: seconds, or 15m, 4h, 1d
     #[arg(long, value_name = "TIME", value_parser = crate::span::seconds)]
     timeout: Option<u64>,
-    /// Why; kept with the job
+    /// Reason, stored with the job
     #[arg(long)]
     description: Option<String>,
     /// Print the job's number and do not wait
     #[arg(long)]
     no_wait: bool,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
 pub(crate) async fn run(options: Options, client: &Client) -> Result<u8, Failure> {
     let scope = options.place.targets.scope(client).await?;
-    let told = options.place.targets.told(&scope);
+    let told = options.place.targets.in_words(&scope);
     let (environment, enforce_environment) = options.place.environment(client);
     let command = DeployCommand {
         concurrency: options.concurrency,
@@ -56,7 +56,7 @@ pub(crate) async fn run(options: Options, client: &Client) -> Result<u8, Failure
         return Ok(EXIT_SUCCESS);
     }
     let format = options.shown.format;
-    if format == Format::Human && client.name == Name::Puppet {
+    if format == Format::Human && client.name == ProgramName::Puppet {
         say!("Starting deployment ...");
     } else if format == Format::Human {
         announce(&command, &told, &number);

@@ -7,21 +7,22 @@ use super::list;
 use crate::client::Client;
 use crate::defaults::JOBS_SHOWN;
 use crate::follow::code::CodeUsed;
-use crate::follow::puppet::Ran;
+use crate::follow::puppet::NodeRun;
 use crate::follow::{all_nodes, follow, is_puppet, nodes_in};
-use crate::shown::{Shown, json};
+use crate::output::{OutputOptions, json};
 use crate::values::{duration, result_lines};
 use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, rollout, table, terminal};
 
-/// Which job.
+/// Arguments of `tutti job show`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// The job's number; absent: the newest jobs are listed
+    /// Number of the job; the newest jobs are listed when absent
     job: Option<String>,
     /// Watch it until it ends
     #[arg(long, short = 'f', requires = "job")]
     follow: bool,
-    /// Only nodes in this state: finished, failed, errored, skipped, running, …; several with commas
+    /// Only nodes in these states: finished, failed, errored, skipped, running, …; separated by
+    /// commas
     #[arg(
         long,
         value_name = "STATES",
@@ -31,12 +32,12 @@ pub struct Options {
     )]
     state: Vec<String>,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
 pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
     let Some(number) = &options.job else {
-        let all = list::Filter::default();
+        let all = list::JobFilter::default();
         return list::show(client, JOBS_SHOWN, &all, options.shown.format).await;
     };
     if options.follow {
@@ -58,7 +59,7 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
     })
 }
 
-/// The nodes of the job, or those in some states.
+/// The nodes of the job, all or those in some states.
 async fn nodes(client: &Client, number: &str, states: &[String]) -> Result<Vec<JobNode>, Failure> {
     if states.is_empty() {
         return all_nodes(client, number).await;
@@ -123,7 +124,7 @@ fn print(job: &Job, nodes: &[JobNode]) {
     }
 }
 
-/// Which code the runs used, in lines of one field.
+/// The code versions of the runs, as lines of one field.
 fn code_used(nodes: &[JobNode]) -> Vec<String> {
     let mut used = CodeUsed::default();
     let results = nodes.iter().filter_map(|node| node.result.as_ref());
@@ -140,7 +141,7 @@ fn environment(job: &Job) -> String {
     }
 }
 
-/// What of Puppet's flags was set.
+/// The flags of Puppet that were set.
 fn flags(job: &Job) -> Vec<String> {
     let flags = FLAGS.iter().filter_map(|key| {
         let name = key.replace('_', "-");
@@ -157,7 +158,7 @@ fn flags(job: &Job) -> Vec<String> {
     flags.collect()
 }
 
-/// Options of a Puppet run that are told where they are set.
+/// Options of a Puppet run that are shown if they are set.
 const FLAGS: [&str; 13] = [
     "no_noop",
     "debug",
@@ -197,7 +198,7 @@ fn print_node(node: &JobNode, puppet: bool) {
         if let Some(message) = message {
             say!("    {}", terminal::harmless(message));
         }
-        for line in Ran::of_node(node).details() {
+        for line in NodeRun::of_node(node).details() {
             say!("    {line}");
         }
         return;

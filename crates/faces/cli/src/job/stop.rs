@@ -5,12 +5,12 @@ use api_types::{StopCommand, StopReply};
 use crate::client::Client;
 use crate::{EXIT_SUCCESS, Failure, terminal};
 
-/// Which job.
+/// Arguments of `tutti job stop`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// The job's number
+    /// Number of the job
     job: String,
-    /// End what runs now, with every process that it started
+    /// Kill running actions, with every process that they started
     #[arg(long)]
     force: bool,
 }

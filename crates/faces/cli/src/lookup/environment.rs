@@ -1,34 +1,35 @@
-//! Where the environment is: [`Place`] as it is asked for, [`Environment`] as it was found.
+//! The location of an environment on disk: [`EnvironmentLocation`] from the options,
+//! [`Environment`] as it was found.
 
 use std::path::{Path, PathBuf};
 
 use crate::Failure;
 use crate::input::read_if_there;
 
-/// Code directories, the first that exists counts, each with its configuration directory.
+/// Code directories with their configuration directories; the first that exists is used.
 const DIRECTORIES: [(&str, &str); 2] = [
     ("/etc/puppetlabs/code", "/etc/puppetlabs/puppet"),
     ("/etc/puppet/code", "/etc/puppet"),
 ];
-/// Where modules are besides those of the code directory.
+/// Module directories in addition to those of the code directory.
 const VENDOR_MODULES: [&str; 2] = [
     "/opt/puppetlabs/puppet/modules",
     "/usr/share/puppet/modules",
 ];
 
-/// Options that say where files are, with the names that Puppet gives them.
+/// Options for the directories, named as in Puppet.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Place {
-    /// The environment
+pub(crate) struct EnvironmentLocation {
+    /// Name of the environment
     #[arg(long, value_name = "NAME", default_value = "production")]
     environment: String,
-    /// Directories of environments, with colons between them
+    /// Directories of environments, separated by colons
     #[arg(long, value_name = "DIR:DIR", value_delimiter = ':')]
     environmentpath: Vec<PathBuf>,
-    /// The directory with `environments` and `modules`
+    /// Directory that contains `environments` and `modules`
     #[arg(long, value_name = "DIR")]
     codedir: Option<PathBuf>,
-    /// Directories of modules, with colons between them, instead of what environment.conf says
+    /// Directories of modules, separated by colons, instead of those in environment.conf
     #[arg(long, value_name = "DIR:DIR", value_delimiter = ':')]
     modulepath: Vec<PathBuf>,
     /// The hiera.yaml of the global layer
@@ -45,7 +46,7 @@ pub(crate) struct Environment {
     pub(crate) hiera_config: PathBuf,
 }
 
-impl Place {
+impl EnvironmentLocation {
     pub(crate) fn find(&self) -> Result<Environment, Failure> {
         let name = &self.environment;
         let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
@@ -103,7 +104,7 @@ impl Place {
     }
 }
 
-/// What an environment.conf says of it.
+/// The `modulepath` of an environment.conf.
 fn modulepath(text: &str) -> Option<&str> {
     let settings = text.lines().filter_map(|line| line.split_once('='));
     let mut said = settings.filter(|(name, _)| name.trim() == "modulepath");
@@ -126,7 +127,7 @@ mod tests {
         std::fs::create_dir_all(&root).expect("an environment");
         let conf = "# modulepath = no\nmanifest = x\nmodulepath = site:/abs:$basemodulepath\n";
         std::fs::write(root.join("environment.conf"), conf).expect("a file");
-        let place = Place {
+        let place = EnvironmentLocation {
             environment: "test".to_owned(),
             environmentpath: Vec::new(),
             codedir: Some(directory.path().to_owned()),
@@ -140,7 +141,7 @@ mod tests {
             directory.path().join("modules"),
         ];
         assert_eq!(found.modulepath[..3], expected);
-        let missing = Place {
+        let missing = EnvironmentLocation {
             environment: "gone".to_owned(),
             ..place
         };

@@ -1,4 +1,4 @@
-//! The facts of the node, and the variables that data may name.
+//! The facts of the node, and the variables that Hiera data may use.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use pcore::{Hash, Value};
 use crate::Failure;
 use crate::input::read_limited;
 
-/// The facts of a file; none without one.
+/// Reads facts from a file; empty without a file.
 pub(crate) fn of(path: Option<&Path>) -> Result<Hash, Failure> {
     let Some(path) = path else {
         return Ok(Hash::new());
@@ -36,7 +36,8 @@ pub(crate) fn of(path: Option<&Path>) -> Result<Hash, Failure> {
     }
 }
 
-/// What data may name: every fact, `facts`, `trusted`, `server_facts` and `environment`.
+/// The variables for interpolation: every fact, `facts`, `trusted`, `server_facts` and
+/// `environment`.
 pub(crate) fn variables(
     facts: &Hash,
     node: Option<&str>,

@@ -1,4 +1,4 @@
-//! The world of an evaluation on this machine: [`Local`].
+//! The host of an evaluation on this machine: [`LocalHost`].
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use lookup::{Cache, Lookup, Request, Settings, Trail, context_type};
 use pcore::{Type, Value};
 
 use super::environment::Environment;
-use super::site::Site;
+use super::site::EnvironmentFiles;
 use crate::terminal;
 
-/// The files of an environment and the lookups in it.
-pub(crate) struct Local {
-    site: Site,
+/// Files of an environment, and the lookups in it.
+pub(crate) struct LocalHost {
+    site: EnvironmentFiles,
     lookup: Lookup,
 }
 
-impl Local {
+impl LocalHost {
     pub(crate) fn new(environment: Environment, cache: Arc<Cache>) -> Self {
         let settings = Settings {
             global_config: Some(environment.hiera_config.clone()),
@@ -34,7 +34,7 @@ impl Local {
             strict_variables: true,
         };
         Self {
-            site: Site::of(environment),
+            site: EnvironmentFiles::of(environment),
             lookup: Lookup::new(options, cache),
         }
     }
@@ -55,7 +55,7 @@ impl Local {
     }
 }
 
-impl Host for Local {
+impl Host for LocalHost {
     fn code(&self) -> &dyn CodeSource {
         &self.site
     }

@@ -1,7 +1,7 @@
-//! `tutti lookup`: what Hiera finds for a key, on the files of this machine. Main type: [`Options`].
+//! `tutti lookup`: looks up a key with Hiera, in the files of this machine. Main type: [`Options`].
 //!
-//! Needs no server and no Puppet. The rule: options and what is printed are those of `puppet lookup`; what
-//! Puppet keeps to itself (why nothing was found) goes to stderr.
+//! Needs no server and no Puppet. Invariant: options and output are those of `puppet lookup`;
+//! additional information (why nothing was found) goes to stderr.
 
 mod environment;
 mod facts;
@@ -19,7 +19,7 @@ use pcore::{Hash, Type, Value};
 
 use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, terminal};
 
-/// What is looked up, where, and how it is shown.
+/// Arguments of `tutti lookup`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   tutti lookup ntp::servers --node web1.example.com --facts web1.yaml
@@ -30,47 +30,47 @@ use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, terminal};
 Exit codes: 0 a value was found, or it was explained; 1 none was found, or the data are wrong; 2 the \
 command was used wrongly or a file cannot be read.")]
 pub struct Options {
-    /// Keys; the first that has a value counts
+    /// Keys to look up; the first that has a value is used
     #[arg(value_name = "KEY")]
     keys: Vec<String>,
     #[command(flatten)]
-    place: environment::Place,
-    /// The node to look up for: its name is `trusted.certname`
+    place: environment::EnvironmentLocation,
+    /// Node to look up for; it becomes `trusted.certname`
     #[arg(long, value_name = "NAME")]
     node: Option<String>,
-    /// A file of JSON or YAML with the facts of the node
+    /// JSON or YAML file with the facts of the node
     #[arg(long, value_name = "FILE")]
     facts: Option<PathBuf>,
-    /// How values of several places become one; overrides the data's `lookup_options`
+    /// Merge strategy for values of several levels; overrides `lookup_options` of the data
     #[arg(long, value_parser = ["first", "unique", "hash", "deep"])]
     merge: Option<String>,
-    /// With `--merge deep`: what stands before a value that is to be taken away
+    /// With `--merge deep`: prefix of values to remove
     #[arg(long, value_name = "PREFIX", allow_hyphen_values = true)]
     knock_out_prefix: Option<String>,
-    /// With `--merge deep`: merged arrays are sorted
+    /// With `--merge deep`: sort merged arrays
     #[arg(long)]
     sort_merged_arrays: bool,
-    /// With `--merge deep`: hashes in arrays are merged by their position
+    /// With `--merge deep`: merge hashes in arrays by their position
     #[arg(long)]
     merge_hash_arrays: bool,
-    /// The value if none is found
+    /// Value to use if none is found
     #[arg(long = "default", value_name = "VALUE", allow_hyphen_values = true)]
     default_value: Option<String>,
-    /// The type that the value must have
+    /// Type that the value must have
     #[arg(long = "type", value_name = "TYPE")]
     value_type: Option<String>,
-    /// Tell where was looked and what was found there
+    /// Explain which levels were searched and what was found there
     #[arg(long)]
     explain: bool,
-    /// Tell how the `lookup_options` of the key came about
+    /// Explain the origin of the `lookup_options` of the key
     #[arg(long)]
     explain_options: bool,
-    /// How to print; yaml for values and s for explanations if nothing is said
+    /// Output format; yaml for values and s for explanations by default
     #[arg(long, value_enum, value_name = "FORMAT")]
-    render_as: Option<render::Format>,
+    render_as: Option<render::RenderFormat>,
 }
 
-/// The key that stands for all that belong to no module.
+/// The key that Puppet's explanations use for data of no module.
 const ANY_KEY: &str = "__global__";
 
 pub(crate) fn run(options: &Options) -> Result<u8, Failure> {
@@ -78,7 +78,7 @@ pub(crate) fn run(options: &Options) -> Result<u8, Failure> {
     let merge = options.merge()?;
     let environment = options.place.find()?;
     let facts = facts::of(options.facts.as_deref())?;
-    let host = host::Local::new(environment, Arc::new(Cache::default()));
+    let host = host::LocalHost::new(environment, Arc::new(Cache::default()));
     let mut evaluator = Evaluator::new(&host, EvaluationLimits::default(), ParseCache::new());
     for (name, value) in facts::variables(&facts, options.node.as_deref(), host.environment()) {
         evaluator.set_global(&name, value);
@@ -101,14 +101,14 @@ pub(crate) fn run(options: &Options) -> Result<u8, Failure> {
         Err(fault) => Err(fault),
     };
     let found = match found {
-        Ok((subject, value)) => Ok(typed(subject, value_type.as_ref(), value)?),
+        Ok((subject, value)) => Ok(check_type(subject, value_type.as_ref(), value)?),
         Err(fault) => Err(fault),
     };
     Ok(options.show(found, &trail))
 }
 
-/// A wrong type ends the command even where the lookup is explained.
-fn typed(subject: &str, expected: Option<&Type>, value: Value) -> Result<Value, Failure> {
+/// Checks the type; a mismatch is an error even with `--explain`.
+fn check_type(subject: &str, expected: Option<&Type>, value: Value) -> Result<Value, Failure> {
     let fits = expected.map_or(Ok(()), |ty| pcore::assert_instance(subject, ty, &value));
     match fits {
         Ok(()) => Ok(value),
@@ -182,19 +182,19 @@ impl Options {
         })
     }
 
-    /// Prints what came of it.
+    /// Prints the result.
     fn show(&self, found: Result<Value, String>, trail: &Trail) -> u8 {
         if self.is_explained() {
             if let Err(fault) = &found {
                 trail.tell(fault);
             }
-            let format = self.render_as.unwrap_or(render::Format::S);
+            let format = self.render_as.unwrap_or(render::RenderFormat::S);
             say!("{}", render::explanation(format, trail));
             return EXIT_SUCCESS;
         }
         match found {
             Ok(value) => {
-                let format = self.render_as.unwrap_or(render::Format::Yaml);
+                let format = self.render_as.unwrap_or(render::RenderFormat::Yaml);
                 say!("{}", render::value(format, &value));
                 EXIT_SUCCESS
             }

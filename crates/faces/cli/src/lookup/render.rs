@@ -1,4 +1,4 @@
-//! How values and explanations are printed: [`Format`].
+//! Output formats of values and explanations: [`RenderFormat`].
 
 use std::sync::Arc;
 
@@ -9,36 +9,36 @@ use serde_json::Value as Json;
 
 use crate::terminal;
 
-// The values have no help of their own, as those of `--format`.
+// The values have no help of their own, like those of `--format`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum Format {
+pub(crate) enum RenderFormat {
     S,
     Json,
     Yaml,
 }
 
-/// A value, without the newline at its end.
-pub(crate) fn value(format: Format, value: &Value) -> String {
+/// Formats a value, without a newline at its end.
+pub(crate) fn value(format: RenderFormat, value: &Value) -> String {
     let text = match format {
-        Format::S => hiera::plain(value),
-        Format::Json => json(value).to_string(),
-        Format::Yaml => text(&tree(value)),
+        RenderFormat::S => hiera::plain(value),
+        RenderFormat::Json => json(value).to_string(),
+        RenderFormat::Yaml => text(&tree(value)),
     };
-    shown(text)
+    escape_for_terminal(text)
 }
 
-/// What a lookup did.
-pub(crate) fn explanation(format: Format, trail: &Trail) -> String {
+/// Formats the explanation of a lookup.
+pub(crate) fn explanation(format: RenderFormat, trail: &Trail) -> String {
     let text = match format {
-        Format::S => trail.explanation(),
-        Format::Json => json(&trail.explanation_data()).to_string(),
-        Format::Yaml => text(&told(&trail.explanation_data())),
+        RenderFormat::S => trail.explanation(),
+        RenderFormat::Json => json(&trail.explanation_data()).to_string(),
+        RenderFormat::Yaml => text(&explanation_to_ruby(&trail.explanation_data())),
     };
-    shown(text)
+    escape_for_terminal(text)
 }
 
-/// What stands in data cannot move the cursor of who looks at it; programs get it as it is.
-fn shown(text: String) -> String {
+/// Escapes control characters on a terminal; programs get the text unchanged.
+fn escape_for_terminal(text: String) -> String {
     let text = text.strip_suffix('\n').map(str::to_owned).unwrap_or(text);
     if !terminal::is_interactive() {
         return text;
@@ -47,7 +47,7 @@ fn shown(text: String) -> String {
     lines.join("\n")
 }
 
-/// What has no form in JSON is its text.
+/// Converts to JSON; values without a JSON form become text.
 fn json(value: &Value) -> Json {
     match value {
         Value::Undef => Json::Null,
@@ -64,10 +64,10 @@ fn json(value: &Value) -> Json {
     }
 }
 
-/// The keys of an explanation whose values are symbols to Ruby.
+/// Keys of an explanation whose values are symbols in Ruby.
 const SYMBOLS: [&str; 3] = ["event", "type", "merge"];
 
-/// As Ruby writes it; a value that is too large for that says so.
+/// Formats as Ruby does; for a value that is too large, the result is an error message.
 fn text(tree: &psych::Value) -> String {
     psych::emit(tree, Layout::default()).unwrap_or_else(|error| format!("# {error}"))
 }
@@ -85,17 +85,17 @@ fn tree(value: &Value) -> psych::Value {
     }
 }
 
-/// An explanation, whose keys are symbols.
-fn told(value: &Value) -> psych::Value {
+/// Converts an explanation, whose keys are symbols.
+fn explanation_to_ruby(value: &Value) -> psych::Value {
     match value {
-        Value::Array(branches) => sequence(branches.iter().map(told)),
+        Value::Array(branches) => sequence(branches.iter().map(explanation_to_ruby)),
         Value::Hash(hash) => mapping(hash, |key, value| {
             let name = key.as_str().unwrap_or_default();
             let value = match value {
                 Value::Str(text) if SYMBOLS.contains(&name) => {
                     psych::Value::Symbol(Arc::clone(text))
                 }
-                branches if name == "branches" => told(branches),
+                branches if name == "branches" => explanation_to_ruby(branches),
                 value => tree(value),
             };
             (psych::Value::Symbol(name.into()), value)

@@ -1,4 +1,4 @@
-//! The files of an environment on disk, as data and as code: [`Site`].
+//! The files of an environment on disk, as data and as code: [`EnvironmentFiles`].
 
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
@@ -16,11 +16,11 @@ use crate::input::{read_if_there, read_limited};
 const NANOSECONDS: i128 = 1_000_000_000;
 
 #[derive(Debug)]
-pub(crate) struct Site {
+pub(crate) struct EnvironmentFiles {
     environment: Environment,
 }
 
-impl Site {
+impl EnvironmentFiles {
     pub(crate) fn of(environment: Environment) -> Self {
         Self { environment }
     }
@@ -30,7 +30,7 @@ impl Site {
     }
 }
 
-impl Files for Site {
+impl Files for EnvironmentFiles {
     fn identity(&self, path: &Path) -> Option<FileIdentity> {
         let metadata = std::fs::metadata(path).ok()?;
         let seconds = i128::from(metadata.ctime());
@@ -72,7 +72,7 @@ impl Files for Site {
     }
 }
 
-impl CodeSource for Site {
+impl CodeSource for EnvironmentFiles {
     fn module(&self, name: &str) -> Option<CodeModule> {
         let root = self.module_root(name)?;
         let metadata = read_if_there(&root.join("metadata.json")).ok().flatten();
@@ -121,7 +121,7 @@ fn is_absence(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// The modules that a metadata.json names, without their owners.
+/// The modules named in a metadata.json, without their owners.
 fn dependencies(metadata: &str) -> Option<Vec<Arc<str>>> {
     let metadata: serde_json::Value = serde_json::from_str(metadata).ok()?;
     let dependencies = metadata.get("dependencies")?.as_array()?;

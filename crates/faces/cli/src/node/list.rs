@@ -3,14 +3,14 @@
 use api_types::InventoryList;
 
 use crate::client::Client;
-use crate::shown::{Shown, json};
+use crate::output::{OutputOptions, json};
 use crate::{EXIT_SUCCESS, Failure, Format, table, terminal};
 
-/// How to show them.
+/// Arguments of `tutti node list`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
 pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {

@@ -8,18 +8,19 @@ use crate::Failure;
 use crate::client::Client;
 use crate::settings::Connection;
 
-/// What can be asked about nodes.
+/// Verbs of `tutti node`.
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
     /// List the connected nodes
     #[command(after_long_help = "Example:\n  tutti node list")]
     List(list::Options),
-    /// Show a node: its connection or why it has none, its agent, groups, facts and last jobs
+    /// Show a node: its connection or the reason why it has none, its agent, groups, facts and last
+    /// jobs
     #[command(after_long_help = "Examples:
   tutti node show web1.example.com
   tutti node show web1 --facts")]
     Show(show::Options),
-    /// Ask agents for an answer through the broker, and time it
+    /// Ping agents through the broker, and measure the time
     #[command(
         after_long_help = "Examples:\n  tutti node ping --nodes web1.example.com\n  tutti node ping --all"
     )]

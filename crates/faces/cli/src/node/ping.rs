@@ -3,17 +3,17 @@
 use api_types::{PingCommand, PingItem, PingReply};
 
 use crate::client::Client;
-use crate::shown::{Shown, json};
-use crate::targets::Names;
+use crate::output::{OutputOptions, json};
+use crate::targets::NodeNames;
 use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, terminal};
 
-/// Whom.
+/// Arguments of `tutti node ping`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     #[command(flatten)]
-    targets: Names,
+    targets: NodeNames,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
 pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {

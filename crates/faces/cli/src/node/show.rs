@@ -1,6 +1,6 @@
 //! `tutti node show NODE`: connection, agent, groups, facts and last jobs of a node. Main type: [`Options`].
 //!
-//! The invariant: a part that the user has no right to see is left out, and the others are shown.
+//! Invariant: parts that the user may not see are left out, and the others are shown.
 
 use api_types::classifier::{Classified, ClassifyNode};
 use api_types::{InventoryItem, Job, NodeAbsence};
@@ -8,31 +8,31 @@ use serde_json::{Map, Value, json};
 
 use crate::client::Client;
 use crate::defaults::NODE_JOBS;
-use crate::job::list::{self, Filter};
+use crate::job::list::{self, JobFilter};
 use crate::node_group::find;
-use crate::shown::{Shown, json};
+use crate::output::{OutputOptions, json};
 use crate::terminal::{self, harmless};
 use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, table, targets};
 
-/// The node, and how much of it is shown.
+/// Arguments of `tutti node show`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// The node's certname, or its first part
+    /// Certname of the node, or its first label
     node: String,
-    /// Show all facts, not the most wanted alone
+    /// Show all facts, not only the most important
     #[arg(long)]
     facts: bool,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
-/// Groups and environment by the classifier.
+/// Groups and environment from the classifier.
 struct Classification {
     environment: String,
     groups: Vec<String>,
 }
 
-/// Facts that people look for first: the heading, and the path of the fact.
+/// The most important facts: heading, and path of the fact.
 const WANTED: [(&str, &[&str]); 7] = [
     ("os", &["os", "name"]),
     ("os release", &["os", "release", "full"]),
@@ -50,9 +50,9 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
         .await?;
     let classification = visible(classification(client, &name).await)?;
     let facts = visible(facts(client, &name).await)?;
-    let filter = Filter {
+    let filter = JobFilter {
         node: Some(name),
-        ..Filter::default()
+        ..JobFilter::default()
     };
     let jobs = visible(list::newest(client, NODE_JOBS, &filter).await)?.map(|list| list.items);
     match options.shown.format {
@@ -220,7 +220,7 @@ fn print_jobs(jobs: &[Job]) {
     );
 }
 
-/// The item as the server has it, with the other parts as more keys.
+/// The server's item, with the other parts as additional keys.
 fn document(
     item: &InventoryItem,
     classification: Option<Classification>,

@@ -1,6 +1,6 @@
-//! Node groups by what people call them. Main function: [`id`].
+//! Finds node groups by name or id. Main function: [`id`].
 //!
-//! The rule: a UUID is taken as it is; a name must be that of exactly one group.
+//! Invariant: a UUID is taken as the id; a name must be that of exactly one group.
 
 use api_types::classifier::NodeGroup;
 use uuid::Uuid;
@@ -10,7 +10,7 @@ use crate::client::Client;
 
 pub(crate) const GROUPS: [&str; 3] = ["classifier-api", "v1", "groups"];
 
-/// The id of the group that `called` is the id or the name of.
+/// The id of the group with this id or name.
 pub(crate) async fn id(client: &Client, called: &str) -> Result<String, Failure> {
     if Uuid::parse_str(called).is_ok() {
         return Ok(called.to_owned());
@@ -18,7 +18,7 @@ pub(crate) async fn id(client: &Client, called: &str) -> Result<String, Failure>
     one(all(client).await?, called).map(|group| group.id)
 }
 
-/// The same, with the whole group.
+/// The group with this id or name.
 pub(crate) async fn group(client: &Client, called: &str) -> Result<NodeGroup, Failure> {
     if Uuid::parse_str(called).is_err() {
         return one(all(client).await?, called);
@@ -27,7 +27,7 @@ pub(crate) async fn group(client: &Client, called: &str) -> Result<NodeGroup, Fa
     client.get(&[service, version, groups, called], &[]).await
 }
 
-/// Every group that the user may see.
+/// All groups that the user may see.
 pub(crate) async fn all(client: &Client) -> Result<Vec<NodeGroup>, Failure> {
     client.get(&GROUPS, &[]).await
 }

@@ -10,55 +10,55 @@ use crate::Failure;
 use crate::client::Client;
 use crate::settings::Connection;
 
-/// What can be done with node groups.
+/// Verbs of `tutti node-group`.
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
-    /// List the groups as the tree that they are
+    /// List the groups as a tree
     #[command(after_long_help = "Examples:
   tutti node-group list
   tutti node-group list --format json > groups.json")]
-    List(read::List),
+    List(read::ListOptions),
     /// Show one group: its rule, its classes, its variables
     #[command(after_long_help = "Example:\n  tutti node-group show 'Web servers'")]
-    Show(read::Show),
-    /// Make a group
+    Show(read::ShowOptions),
+    /// Create a group
     #[command(after_long_help = "Examples:
   tutti node-group create 'Web servers' --rule '[\"~\", \"name\", \"^web\"]' \\
     --class 'nginx={\"workers\": 4}' --class ntp
   tutti node-group create 'Test environment' --parent 'All Environments' \\
     --environment test --environment-trumps --rule @rule.json")]
-    Create(write::Create),
-    /// Change a group; what is not named stays
+    Create(write::CreateOptions),
+    /// Change a group; parts that are not named stay
     #[command(after_long_help = "Examples:
   tutti node-group edit 'Web servers' --class 'nginx={\"workers\": 8}'
   tutti node-group edit 'Web servers' --no-class ntp --no-rule")]
-    Edit(write::Edit),
-    /// Delete a group that has no groups below it
+    Edit(write::EditOptions),
+    /// Delete a group that has no child groups
     #[command(after_long_help = "Example:\n  tutti node-group delete 'Web servers'")]
-    Delete(write::One),
-    /// Put nodes into a group, whatever its rule says
+    Delete(write::DeleteOptions),
+    /// Pin nodes to a group, whatever its rule
     #[command(after_long_help = "Examples:
   tutti node-group pin 'Web servers' web9.example.com
   tutti node-group pin 'Web servers' @nodes.txt")]
-    Pin(nodes::Pins),
-    /// Take nodes that are pinned out of a group
+    Pin(nodes::PinOptions),
+    /// Unpin nodes from a group
     #[command(after_long_help = "Example:
   tutti node-group unpin 'Web servers' web9.example.com")]
-    Unpin(nodes::Pins),
-    /// Take nodes out of every group that they are pinned to
+    Unpin(nodes::PinOptions),
+    /// Unpin nodes from all groups
     #[command(after_long_help = "Example:\n  tutti node-group unpin-from-all web9.example.com")]
-    UnpinFromAll(nodes::Nodes),
-    /// Show a group's rule in several forms: its own, with those above, as queries
+    UnpinFromAll(nodes::UnpinFromAllOptions),
+    /// Show a group's rule in several forms: its own, with those of its parents, as queries
     #[command(after_long_help = "Example:\n  tutti node-group rules 'Web servers'")]
-    Rules(read::Show),
-    /// Show which groups a node is in, and what it gets from which
+    Rules(read::ShowOptions),
+    /// Show the groups of a node, and what it gets from each
     #[command(after_long_help = "Example:\n  tutti node-group explain web1.example.com")]
-    Explain(nodes::Explain),
-    /// Replace all groups by those of a file, as Puppet Enterprise's classifier dumps them
+    Explain(nodes::ExplainOptions),
+    /// Replace all groups by those of a file in the format of Puppet Enterprise's classifier
     #[command(after_long_help = "Example:
   curl … https://pe.example.com:4433/classifier-api/v1/groups > groups.json
   tutti node-group import groups.json")]
-    Import(write::Import),
+    Import(write::ImportOptions),
 }
 
 pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {

@@ -8,39 +8,39 @@ use serde_json::Value;
 
 use super::find;
 use crate::client::Client;
-use crate::shown::{Shown, json};
+use crate::output::{OutputOptions, json};
 use crate::terminal::{self, harmless};
 use crate::{EXIT_SUCCESS, Failure, Format, table, targets};
 
-/// A group and nodes.
+/// Arguments of `tutti node-group pin` and `unpin`.
 #[derive(Debug, clap::Args)]
-pub struct Pins {
-    /// The group's name or id
+pub struct PinOptions {
+    /// Name or id of the group
     group: String,
     /// Certnames, or @FILE with one on each line (@- is stdin)
     #[arg(required = true)]
     nodes: Vec<String>,
 }
 
-/// Nodes alone.
+/// Arguments of `tutti node-group unpin-from-all`.
 #[derive(Debug, clap::Args)]
-pub struct Nodes {
+pub struct UnpinFromAllOptions {
     /// Certnames, or @FILE with one on each line (@- is stdin)
     #[arg(required = true)]
     nodes: Vec<String>,
 }
 
-/// One node.
+/// Arguments of `tutti node-group explain`.
 #[derive(Debug, clap::Args)]
-pub struct Explain {
-    /// The node's certname
+pub struct ExplainOptions {
+    /// Certname of the node
     node: String,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
-/// `command` is `pin` or `unpin`.
-pub(super) async fn pin(pins: &Pins, command: &str, client: &Client) -> Result<u8, Failure> {
+/// Pins or unpins nodes; `command` is `pin` or `unpin`.
+pub(super) async fn pin(pins: &PinOptions, command: &str, client: &Client) -> Result<u8, Failure> {
     let nodes = names(&pins.nodes)?;
     let id = find::id(client, &pins.group).await?;
     let count = nodes.len();
@@ -58,7 +58,10 @@ pub(super) async fn pin(pins: &Pins, command: &str, client: &Client) -> Result<u
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn unpin_from_all(options: &Nodes, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn unpin_from_all(
+    options: &UnpinFromAllOptions,
+    client: &Client,
+) -> Result<u8, Failure> {
     let nodes = names(&options.nodes)?;
     let path = ["classifier-api", "v1", "commands", "unpin-from-all"];
     let done: UnpinnedNodes = client.post(&path, &PinNodes { nodes }).await?;
@@ -77,7 +80,7 @@ pub(super) async fn unpin_from_all(options: &Nodes, client: &Client) -> Result<u
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn explain(options: &Explain, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn explain(options: &ExplainOptions, client: &Client) -> Result<u8, Failure> {
     let nodes = targets::nodes(client, &options.node).await?;
     let [node] = nodes.as_slice() else {
         let what = format!("name one node: {} stands for {}", options.node, nodes.len());

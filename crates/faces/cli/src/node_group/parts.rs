@@ -1,5 +1,5 @@
-//! Parts of a group from the command line: rules, classes, variables.
-//! Main functions: [`rule`], [`class`], [`variable`].
+//! Parses rules, classes and variables of a group from the command line. Main functions: [`rule`],
+//! [`class`], [`variable`].
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::Failure;
 use crate::input::read_limited;
 use crate::terminal::harmless;
 
-/// A rule as JSON, or `@FILE` with it.
+/// Parses a rule in JSON, or `@FILE` that contains it.
 pub(super) fn rule(text: &str) -> Result<Value, Failure> {
     let (place, text) = match text.strip_prefix('@') {
         Some(path) => (path.to_owned(), read_limited(Path::new(path))?),
@@ -25,7 +25,7 @@ pub(super) fn rule(text: &str) -> Result<Value, Failure> {
     }
 }
 
-/// `NAME`, or `NAME={"parameter": value}`.
+/// Parses `NAME`, or `NAME={"parameter": value}`.
 pub(super) fn class(text: &str) -> Result<(String, Value), Failure> {
     let Some((name, parameters)) = text.split_once('=') else {
         return Ok((text.to_owned(), Value::Object(serde_json::Map::new())));
@@ -39,10 +39,10 @@ pub(super) fn class(text: &str) -> Result<(String, Value), Failure> {
     }
 }
 
-/// `NAME=VALUE`: what is JSON is taken as JSON, the rest as text.
+/// Parses `NAME=VALUE`; a value that is no JSON is taken as text.
 pub(super) fn variable(text: &str) -> Result<(String, Value), Failure> {
     let Some((name, value)) = text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
-        let what = format!("`{}` is no variable; write name=value", harmless(text));
+        let what = format!("`{}` is not a variable; write name=value", harmless(text));
         return Err(Failure::Usage(what));
     };
     let value = serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned()));

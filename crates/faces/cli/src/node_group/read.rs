@@ -7,30 +7,30 @@ use serde_json::Value;
 
 use super::find;
 use crate::client::Client;
-use crate::shown::{Shown, json};
+use crate::output::{OutputOptions, json};
 use crate::terminal::{self, harmless};
 use crate::{EXIT_SUCCESS, Failure, Format, table};
 
-/// How to show them.
+/// Arguments of `tutti node-group list`.
 #[derive(Debug, clap::Args)]
-pub struct List {
-    /// With the ids of the groups
+pub struct ListOptions {
+    /// Show the ids of the groups
     #[arg(long)]
     ids: bool,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
-/// Which.
+/// Arguments of `tutti node-group show` and `rules`.
 #[derive(Debug, clap::Args)]
-pub struct Show {
-    /// The group's name or id
+pub struct ShowOptions {
+    /// Name or id of the group
     group: String,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
-pub(super) async fn list(options: &List, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn list(options: &ListOptions, client: &Client) -> Result<u8, Failure> {
     let groups = find::all(client).await?;
     if options.shown.format == Format::Json {
         json(&groups);
@@ -59,8 +59,8 @@ pub(super) async fn list(options: &List, client: &Client) -> Result<u8, Failure>
     Ok(EXIT_SUCCESS)
 }
 
-/// Each group behind its parent, with its depth. A group whose parent is not to be seen, or that is
-/// its own, is at the left; each comes once, whatever the parents say.
+/// Each group after its parent, with its depth. A group whose parent is not visible, or that is its
+/// own parent, has depth 0; each group occurs once, even if the parents form a cycle.
 fn tree(groups: &[NodeGroup]) -> Vec<(usize, &NodeGroup)> {
     let ids: HashSet<&str> = groups.iter().map(|group| group.id.as_str()).collect();
     let mut below: HashMap<&str, Vec<&NodeGroup>> = HashMap::new();
@@ -80,12 +80,12 @@ fn tree(groups: &[NodeGroup]) -> Vec<(usize, &NodeGroup)> {
         let children = below.remove(group.id.as_str()).unwrap_or_default();
         open.extend(children.into_iter().map(|child| (depth + 1, child)));
     }
-    // What is left is below itself by way of others; a server has no such groups.
+    // The rest are cycles; a server has no such groups.
     tree.extend(below.into_values().flatten().map(|group| (0, group)));
     tree
 }
 
-pub(super) async fn show(options: &Show, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn show(options: &ShowOptions, client: &Client) -> Result<u8, Failure> {
     let group = find::group(client, &options.group).await?;
     if options.shown.format == Format::Json {
         json(&group);
@@ -134,7 +134,7 @@ pub(super) async fn show(options: &Show, client: &Client) -> Result<u8, Failure>
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn rules(options: &Show, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn rules(options: &ShowOptions, client: &Client) -> Result<u8, Failure> {
     let id = find::id(client, &options.group).await?;
     let [service, version, groups] = find::GROUPS;
     let path = [service, version, groups, id.as_str(), "rules"];
@@ -163,7 +163,7 @@ fn keys(value: &Value) -> impl Iterator<Item = String> {
     keys.map(|(key, _)| harmless(key))
 }
 
-/// JSON in one line; `-` where there is nothing.
+/// JSON in one line; `-` for no value.
 fn text(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => "-".to_owned(),

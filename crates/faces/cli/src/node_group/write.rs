@@ -14,86 +14,86 @@ use crate::input::read_limited;
 use crate::terminal::harmless;
 use crate::{EXIT_SUCCESS, Failure};
 
-/// The group above all, in every classifier.
+/// The id of the root group, the same in every classifier.
 const ROOT: &str = "00000000-0000-4000-8000-000000000000";
 
-/// What comes.
+/// Arguments of `tutti node-group create`.
 #[derive(Debug, clap::Args)]
-pub struct Create {
-    /// The group's name
+pub struct CreateOptions {
+    /// Name of the new group
     name: String,
-    /// The group above, by its name or id [default: All Nodes]
+    /// Parent group, by its name or id [default: All Nodes]
     #[arg(long, value_name = "GROUP")]
     parent: Option<String>,
-    /// Beat the environments of other groups
+    /// Override the environments of other groups
     #[arg(long)]
     environment_trumps: bool,
     #[command(flatten)]
-    parts: Parts,
+    parts: GroupParts,
 }
 
-/// What changes.
+/// Arguments of `tutti node-group edit`.
 #[derive(Debug, clap::Args)]
-pub struct Edit {
-    /// The group's name or id
+pub struct EditOptions {
+    /// Name or id of the group
     group: String,
-    /// Another name
+    /// New name
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Another group above, by its name or id
+    /// New parent group, by its name or id
     #[arg(long, value_name = "GROUP")]
     parent: Option<String>,
-    /// Whether its environment beats those of other groups
+    /// Whether its environment overrides those of other groups
     #[arg(long, value_name = "BOOL")]
     environment_trumps: Option<bool>,
-    /// Take the rule away
+    /// Remove the rule
     #[arg(long, conflicts_with = "rule")]
     no_rule: bool,
-    /// Take a class away; may be given several times
+    /// Remove a class; may be given several times
     #[arg(long = "no-class", value_name = "CLASS")]
     no_classes: Vec<String>,
-    /// Take a variable away; may be given several times
+    /// Remove a variable; may be given several times
     #[arg(long = "no-variable", value_name = "NAME")]
     no_variables: Vec<String>,
     #[command(flatten)]
-    parts: Parts,
+    parts: GroupParts,
 }
 
-/// What a group consists of.
+/// The parts of a group.
 #[derive(Debug, clap::Args)]
-struct Parts {
-    /// What its nodes run under
+struct GroupParts {
+    /// Environment of its nodes
     #[arg(long, short = 'e', value_name = "NAME")]
     environment: Option<String>,
-    /// What it is for
+    /// Free text that describes the group
     #[arg(long)]
     description: Option<String>,
-    /// Which nodes: a rule as JSON, or @FILE with it
+    /// Rule that selects its nodes: JSON, or @FILE that contains it
     #[arg(long, value_name = "JSON")]
     rule: Option<String>,
-    /// A class, with its parameters as a JSON object or without; may be given several times
+    /// Class, optionally with its parameters as a JSON object; may be given several times
     #[arg(long = "class", value_name = "CLASS[=JSON]")]
     classes: Vec<String>,
-    /// A top-scope variable; may be given several times
+    /// Top-scope variable; may be given several times
     #[arg(long = "variable", value_name = "NAME=VALUE")]
     variables: Vec<String>,
 }
 
-/// One group.
+/// Arguments of `tutti node-group delete`.
 #[derive(Debug, clap::Args)]
-pub struct One {
-    /// The group's name or id
+pub struct DeleteOptions {
+    /// Name or id of the group
     group: String,
 }
 
-/// From where.
+/// Arguments of `tutti node-group import`.
 #[derive(Debug, clap::Args)]
-pub struct Import {
-    /// The file: an array of groups
+pub struct ImportOptions {
+    /// File with an array of groups
     file: PathBuf,
 }
 
-pub(super) async fn create(options: Create, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn create(options: CreateOptions, client: &Client) -> Result<u8, Failure> {
     let parent = match &options.parent {
         Some(called) => find::id(client, called).await?,
         None => ROOT.to_owned(),
@@ -123,7 +123,7 @@ pub(super) async fn create(options: Create, client: &Client) -> Result<u8, Failu
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn edit(options: Edit, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn edit(options: EditOptions, client: &Client) -> Result<u8, Failure> {
     let id = find::id(client, &options.group).await?;
     let mut delta = Object::new();
     let mut set = |key: &str, value: Option<Value>| {
@@ -163,7 +163,7 @@ pub(super) async fn edit(options: Edit, client: &Client) -> Result<u8, Failure> 
     }
     if delta.is_empty() {
         return Err(Failure::Usage(
-            "say what is to change; see --help".to_owned(),
+            "name at least one change; see --help".to_owned(),
         ));
     }
     let group: NodeGroup = client.post(&path(&id), &NodeGroupDelta(delta)).await?;
@@ -171,14 +171,14 @@ pub(super) async fn edit(options: Edit, client: &Client) -> Result<u8, Failure> 
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn delete(one: &One, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn delete(one: &DeleteOptions, client: &Client) -> Result<u8, Failure> {
     let id = find::id(client, &one.group).await?;
     client.delete(&path(&id)).await?;
     say!("Deleted node group {}", harmless(&one.group));
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn import(options: &Import, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn import(options: &ImportOptions, client: &Client) -> Result<u8, Failure> {
     let groups = groups(&options.file)?;
     let path = ["classifier-api", "v1", "import-hierarchy"];
     client.done(Method::POST, &path, &groups).await?;
@@ -197,7 +197,7 @@ fn groups(file: &Path) -> Result<Vec<Value>, Failure> {
     })
 }
 
-/// `part` of each text.
+/// Applies `part` to each text and collects the results into an object.
 fn objects(
     texts: &[String],
     part: impl Fn(&str) -> Result<(String, Value), Failure>,

@@ -4,20 +4,20 @@ use api_types::{PlanEvent, PlanEvents};
 
 use super::{follow, preview};
 use crate::client::Client;
-use crate::shown::{Shown, json};
+use crate::output::{OutputOptions, json};
 use crate::terminal::{self, dim, harmless};
 use crate::{EXIT_SUCCESS, Failure, Format};
 
-/// Whose.
+/// Arguments of `tutti plan events`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// The plan job's number
+    /// Number of the plan job
     job: String,
-    /// Watch it until it ends, and answer what it asks
+    /// Watch it until it ends, and answer its questions
     #[arg(long, short = 'f')]
     follow: bool,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
 pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
@@ -45,7 +45,7 @@ pub(super) fn print(events: &[PlanEvent]) {
     }
 }
 
-/// Every event of a plan job, page by page.
+/// All events of a plan job, page by page.
 pub(super) async fn all(client: &Client, number: &str) -> Result<Vec<PlanEvent>, Failure> {
     let mut events = Vec::new();
     let mut start = "0".to_owned();
@@ -59,7 +59,7 @@ pub(super) async fn all(client: &Client, number: &str) -> Result<Vec<PlanEvent>,
     }
 }
 
-/// Where the events go on that are not there yet.
+/// The cursor after the last event so far.
 pub(super) async fn end(client: &Client, number: &str) -> Result<String, Failure> {
     let last = all(client, number).await?.pop();
     let next = last.and_then(|event| event.id.parse::<u64>().ok());

@@ -1,7 +1,7 @@
 //! Watching a plan job until it ends. Main function: [`follow`].
 //!
-//! The rule: the first Ctrl-C asks the server to stop the plan, the second only leaves; the plan belongs
-//! to the server and its outcome is the same whether somebody watches or not.
+//! Invariant: the first Ctrl-C asks the server to stop the plan, the second only stops watching;
+//! the plan belongs to the server and its result is the same whether it is watched or not.
 
 use api_types::{PlanAnswerCommand, PlanEvent, PlanEvents, PlanJob, PlanName, StopPlanCommand};
 use serde_json::{Value, json as object};
@@ -11,19 +11,19 @@ use super::question::Question;
 use super::{preview, read};
 use crate::client::Client;
 use crate::defaults::{PLAN_POLL, RECONNECT_ATTEMPTS, RECONNECT_FIRST, RECONNECT_MAX};
-use crate::shown::json;
+use crate::output::json;
 use crate::terminal::{self, dim, harmless};
 use crate::{EXIT_ERROR, EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format};
 
-/// The kind of the refusal when somebody else was faster.
+/// The error kind if another user answered first.
 const NOT_ASKED: &str = "tutti/not-asked";
 
-/// Watches plan job `number` from its start to its end and answers the exit code.
+/// Watches plan job `number` from its start to its end and returns the exit code.
 pub(super) async fn follow(client: &Client, number: &str, format: Format) -> Result<u8, Failure> {
     Box::pin(follow_from(client, number, "0", format)).await
 }
 
-/// The same from an event on.
+/// The same, starting after a given event.
 pub(super) async fn follow_from(
     client: &Client,
     number: &str,
@@ -31,7 +31,7 @@ pub(super) async fn follow_from(
     format: Format,
 ) -> Result<u8, Failure> {
     let interrupt = signal(SignalKind::interrupt());
-    let mut watch = Watch {
+    let mut watch = PlanWatch {
         client,
         number,
         human: format == Format::Human,
@@ -42,7 +42,7 @@ pub(super) async fn follow_from(
             .map_err(|error| Failure::Usage(format!("cannot catch Ctrl-C: {error}")))?,
         asked_to_stop: false,
     };
-    if watch.events().await? == Watched::Left {
+    if watch.events().await? == WatchEnd::Left {
         note(&format!(
             "detached; plan job {0} goes on: `tutti plan events {0} --follow`",
             harmless(number)
@@ -53,7 +53,7 @@ pub(super) async fn follow_from(
     let job: PlanJob = client.get(&path, &[]).await?;
     match format {
         // The effects are in the events.
-        Format::Json if preview::is_one(&job) => {
+        Format::Json if preview::is_preview(&job) => {
             let events = super::events::all(client, number).await?;
             json(&object!({"plan_job": job, "events": events}));
         }
@@ -66,41 +66,41 @@ pub(super) async fn follow_from(
     })
 }
 
-struct Watch<'a> {
+struct PlanWatch<'a> {
     client: &'a Client,
     number: &'a str,
     human: bool,
-    /// The next event.
+    /// Cursor of the next event.
     start: String,
-    /// What nobody has answered, as far as the events tell.
+    /// The unanswered question, as far as the events show.
     question: Option<Question>,
-    /// There was the last event.
+    /// True after the last event.
     over: bool,
     interrupt: Signal,
     asked_to_stop: bool,
 }
 
-/// Why the watching ended.
+/// The reason why watching ended.
 #[derive(PartialEq, Eq)]
-enum Watched {
-    /// There was the last event.
+enum WatchEnd {
+    /// The last event was read.
     Over,
-    /// Ctrl-C came twice.
+    /// Ctrl-C was pressed twice.
     Left,
 }
 
 // === impl Watch ===
 
-impl Watch<'_> {
-    /// Prints events until there is the last one. There is no stream of plan events: they are asked for.
-    async fn events(&mut self) -> Result<Watched, Failure> {
+impl PlanWatch<'_> {
+    /// Prints events up to the last one. There is no stream of plan events: they are polled.
+    async fn events(&mut self) -> Result<WatchEnd, Failure> {
         let (client, number) = (self.client, self.number);
         loop {
             let start = self.start.clone();
             let events = tokio::select! {
-                events = patiently(client, number, &start) => events?,
+                events = fetch_with_retries(client, number, &start) => events?,
                 _ = self.interrupt.recv() => match self.interrupted().await {
-                    true => return Ok(Watched::Left),
+                    true => return Ok(WatchEnd::Left),
                     false => continue,
                 },
             };
@@ -110,9 +110,9 @@ impl Watch<'_> {
                 continue;
             }
             if self.over {
-                return Ok(Watched::Over);
+                return Ok(WatchEnd::Over);
             }
-            // What is asked was not answered by the events behind it.
+            // No later event answered the question.
             if let Some(question) = self.question.take() {
                 self.ask(question).await?;
                 continue;
@@ -120,13 +120,13 @@ impl Watch<'_> {
             tokio::select! {
                 () = tokio::time::sleep(PLAN_POLL) => {}
                 _ = self.interrupt.recv() => if self.interrupted().await {
-                    return Ok(Watched::Left);
+                    return Ok(WatchEnd::Left);
                 },
             }
         }
     }
 
-    /// Shows an event. A plan that was resumed goes on behind an earlier end.
+    /// Shows an event. A resumed plan goes on after an earlier end.
     fn take(&mut self, event: &PlanEvent) {
         if self.human {
             for line in lines(event) {
@@ -145,7 +145,7 @@ impl Watch<'_> {
         }
     }
 
-    /// Asks whoever sits here, or says how it is answered.
+    /// Asks the question on the terminal, or prints how to answer it.
     async fn ask(&mut self, question: Question) -> Result<(), Failure> {
         if self.human {
             for line in question.lines() {
@@ -159,20 +159,20 @@ impl Watch<'_> {
         let asking = question.clone();
         let asked = tokio::task::spawn_blocking(move || asking.ask()).await;
         let Ok(Ok(answer)) = asked else {
-            // Ctrl-C, which comes as a signal too.
+            // Ctrl-C, which arrives as a signal too.
             note(&question.hint(self.number));
             return Ok(());
         };
         match answer_to(self.client, self.number, &question, answer).await {
             Err(Failure::Refused { kind, .. }) if kind == NOT_ASKED => {
-                note("somebody else has answered");
+                note("another user has answered");
                 Ok(())
             }
             other => other,
         }
     }
 
-    /// Asks the server to stop the plan; true when Ctrl-C came again.
+    /// Asks the server to stop the plan; true if Ctrl-C was pressed again.
     async fn interrupted(&mut self) -> bool {
         if self.asked_to_stop {
             return true;
@@ -180,7 +180,7 @@ impl Watch<'_> {
         self.asked_to_stop = true;
         let number = harmless(self.number);
         note(&format!(
-            "asking the server to stop plan job {number}; Ctrl-C again leaves it alone"
+            "asking the server to stop plan job {number}; press Ctrl-C again to stop watching"
         ));
         let stopped = tokio::select! {
             stopped = stop(self.client, self.number, false) => stopped,
@@ -197,8 +197,12 @@ impl Watch<'_> {
     }
 }
 
-/// A server that restarts takes the plan up again, so it is waited for.
-async fn patiently(client: &Client, number: &str, start: &str) -> Result<PlanEvents, Failure> {
+/// Retries while the server is unreachable: it resumes the plan after a restart.
+async fn fetch_with_retries(
+    client: &Client,
+    number: &str,
+    start: &str,
+) -> Result<PlanEvents, Failure> {
     let (mut pause, mut attempts) = (RECONNECT_FIRST, 0);
     loop {
         let path = ["orchestrator", "v1", "plan_jobs", number, "events"];
@@ -219,7 +223,7 @@ async fn patiently(client: &Client, number: &str, start: &str) -> Result<PlanEve
     }
 }
 
-/// Tells the plan an answer.
+/// Sends an answer to the plan.
 pub(super) async fn answer_to(
     client: &Client,
     number: &str,
@@ -250,7 +254,7 @@ fn note(text: &str) {
     anstream::eprintln!("{}", terminal::warn(text));
 }
 
-/// An event as whoever watches reads it. The end is told with the result.
+/// The lines for an event. The end is shown with the result.
 fn lines(event: &PlanEvent) -> Vec<String> {
     if let Some(lines) = preview::lines(event) {
         return lines;

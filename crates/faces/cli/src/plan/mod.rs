@@ -18,7 +18,7 @@ use crate::access::login;
 use crate::client::Client;
 use crate::settings::Connection;
 
-/// What can be done with plans.
+/// Verbs of `tutti plan`.
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
     /// Run a plan and watch it
@@ -33,24 +33,24 @@ Ctrl-C asks the server to stop the plan; a second Ctrl-C leaves it alone.")]
     Run(run::Options),
     /// Show one plan and its parameters; without a name, list the plans
     #[command(after_long_help = "Examples:\n  tutti plan show\n  tutti plan show deploy::rollout")]
-    Show(read::Show),
+    Show(read::ShowOptions),
     /// List the plans of an environment
     #[command(after_long_help = "Example:\n  tutti plan list --environment test")]
-    List(read::List),
+    List(read::ListOptions),
     /// List the plan jobs, or show one with its events and its result
     #[command(after_long_help = "Examples:\n  tutti plan jobs --limit 5\n  tutti plan jobs 12")]
-    Jobs(read::Jobs),
-    /// Show what a plan job told, and watch it if wanted
+    Jobs(read::JobsOptions),
+    /// Show the events of a plan job, and optionally watch it
     #[command(
         after_long_help = "Examples:\n  tutti plan events 12\n  tutti plan events 12 --follow"
     )]
     Events(events::Options),
-    /// Show the steps that a plan job took
+    /// Show the steps of a plan job
     #[command(after_long_help = "Examples:
   tutti plan steps 12
   tutti plan steps 12 --state failed")]
     Steps(steps::Options),
-    /// Answer a plan that waits for somebody: approve, deny, or tell it a text
+    /// Answer a plan that waits for input: approve, deny, or give a text
     #[command(
         visible_alias = "answer",
         after_long_help = "Examples:
@@ -59,18 +59,18 @@ Ctrl-C asks the server to stop the plan; a second Ctrl-C leaves it alone.")]
   tutti plan approve 12 2.1 --answer blue
   head -n 1 password | tutti plan approve 12 --answer -"
     )]
-    Approve(running::Approve),
+    Approve(running::ApproveOptions),
     /// Stop a plan job
     #[command(after_long_help = "Example:\n  tutti plan stop 12 --jobs")]
-    Stop(running::Stop),
-    /// Let a plan that failed go on: from the step that failed last, or from another one
+    Stop(running::StopOptions),
+    /// Resume a failed plan: from the step that failed last, or from another one
     #[command(
         visible_alias = "retry",
         after_long_help = "Examples:
   tutti plan resume 12
   tutti plan resume 12 --from-step 2.1 --no-wait"
     )]
-    Resume(running::Resume),
+    Resume(running::ResumeOptions),
 }
 
 pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {
@@ -88,7 +88,7 @@ pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failu
     }
 }
 
-/// A client with the token of the token file, or with that of the user who is to run a plan.
+/// A client with the token of the token file, or with that of the user given by --user.
 async fn client(verb: &Verb, connection: &Connection) -> Result<Client, Failure> {
     let Verb::Run(run::Options { user, password, .. }) = verb else {
         return Client::with_token(connection);

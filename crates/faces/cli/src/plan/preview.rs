@@ -1,6 +1,8 @@
-//! What a plan would do, for people. Main functions: [`lines`] of an event, [`summary`] of the end.
+//! Formats the preview of a plan for a terminal. Main functions: [`lines`] of an event, [`summary`]
+//! of the end.
 //!
-//! The rule: what depends on a result that nobody knows is marked where it stands, not only counted.
+//! Invariant: an effect that depends on an unknown result is marked where it is shown, not only
+//! counted.
 
 use api_types::{Object, PlanEvent, PlanJob};
 use serde_json::Value;
@@ -9,12 +11,12 @@ use crate::defaults::{PREVIEW_PARAMETERS, PREVIEW_TARGETS, PREVIEW_VALUE_CHARS};
 use crate::terminal::{self, dim, harmless};
 use crate::values::result_lines;
 
-/// Whether the plan was only looked at.
-pub(super) fn is_one(job: &PlanJob) -> bool {
+/// True if the plan job is a preview.
+pub(super) fn is_preview(job: &PlanJob) -> bool {
     job.options.contains_key("noop")
 }
 
-/// The event of a preview as people read it; `None`: it is another event.
+/// The lines for an event of a preview; `None` for any other event.
 pub(super) fn lines(event: &PlanEvent) -> Option<Vec<String>> {
     match event.kind.as_str() {
         "preview" => Some(effect(&event.details)),
@@ -118,7 +120,7 @@ fn steps(value: Option<&Value>) -> Option<String> {
     }
 }
 
-/// What a preview comes to.
+/// The summary of a preview.
 pub(super) fn summary(result: &Value) -> Vec<String> {
     let preview = &result["preview"];
     let count = |key: &str| preview[key].as_u64().unwrap_or(0);
@@ -134,7 +136,7 @@ pub(super) fn summary(result: &Value) -> Vec<String> {
         1 => Some(terminal::warn(format!("1 step {one}"))),
         count => Some(terminal::warn(format!("{count} steps {several}"))),
     };
-    let unknown = "on results that nobody knows yet";
+    let unknown = "on results that are not known yet";
     let (one, several) = (format!("depends {unknown}"), format!("depend {unknown}"));
     lines.extend(marked("depending", &one, &several));
     let maybe = "may depend on results by which the plan decides before";

@@ -1,7 +1,7 @@
-//! What a plan asks a person. Main type: [`Question`].
+//! Questions of a plan to a person. Main type: [`Question`].
 //!
-//! The rule: nothing is answered that nobody was asked; where this is no terminal, the person is told how
-//! to answer.
+//! Invariant: a question is only answered after it was asked; without a terminal, instructions for
+//! the answer are printed.
 
 use std::io::IsTerminal as _;
 
@@ -12,27 +12,27 @@ use serde_json::Value;
 use crate::terminal::{self, harmless};
 use crate::{Failure, access};
 
-/// What is asked, and what of the answer is known.
+/// A question, and the answers that it accepts.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Question {
     pub(super) step: String,
     pub(super) text: String,
-    /// Not to be seen while it is typed.
+    /// True if the answer must not be echoed.
     pub(super) sensitive: bool,
-    /// Yes or no.
+    /// True for a yes-or-no question.
     pub(super) approval: bool,
-    /// What no answer stands for.
+    /// The answer if the input is empty.
     default: Option<String>,
-    /// Keys, and what they stand for; empty: any text.
+    /// Keys with their labels; empty if any text is accepted.
     menu: Vec<(String, String)>,
 }
 
 // === impl Question ===
 
 impl Question {
-    /// Of an event that asks.
+    /// Reads the question of an event.
     pub(super) fn of_event(event: &PlanEvent) -> Option<Self> {
-        // Others name a step too: that one was answered, or resumed.
+        // Other kinds name a step too: that one was answered, or resumed.
         if matches!(event.kind.as_str(), "answered" | "plan_resumed") {
             return None;
         }
@@ -41,7 +41,7 @@ impl Question {
         Some(Self::new(step, &event.message, &details))
     }
 
-    /// Of a step that waits.
+    /// Reads the question of a waiting step.
     pub(super) fn of_step(step: &PlanStep) -> Self {
         let text = step.arguments["prompt"].as_str();
         let mut question = Self::new(&step.step, text.unwrap_or(&step.kind), &step.arguments);
@@ -68,12 +68,12 @@ impl Question {
         }
     }
 
-    /// Whether there is a person to be asked.
+    /// True if standard input and output are a terminal.
     pub(super) fn can_be_asked() -> bool {
         terminal::is_interactive() && std::io::stdin().is_terminal()
     }
 
-    /// How it is answered elsewhere.
+    /// The command that answers the question.
     pub(super) fn hint(&self, number: &str) -> String {
         let answer = if self.approval {
             "[--deny]"
@@ -87,7 +87,7 @@ impl Question {
         )
     }
 
-    /// What the choices are, in lines.
+    /// The choices, one per line.
     pub(super) fn lines(&self) -> Vec<String> {
         let item = |(key, text): &(String, String)| {
             format!("  {}  {}", terminal::name(harmless(key)), harmless(text))
@@ -95,7 +95,7 @@ impl Question {
         self.menu.iter().map(item).collect()
     }
 
-    /// Asks at the terminal until there is an answer that fits. Blocks.
+    /// Asks at the terminal until the answer is valid. Blocks.
     pub(super) fn ask(&self) -> Result<Value, Failure> {
         let failed = |error: dialoguer::Error| Failure::Usage(format!("not answered: {error}"));
         let default = self.default.as_deref().map(harmless);
@@ -120,13 +120,13 @@ impl Question {
         }
     }
 
-    /// What somebody gave on the command line; `-` is a line of standard input, and the only way for a
-    /// secret, since everybody on the machine sees arguments.
-    pub(super) fn given(&self, text: &str) -> Result<Value, Failure> {
+    /// Checks an answer from the command line; `-` reads a line of standard input, and is required
+    /// for a secret, since all users of the machine can see arguments.
+    pub(super) fn parse_answer(&self, text: &str) -> Result<Value, Failure> {
         let text = match text {
             "-" => access::login::read_line()?,
             _ if self.sensitive => {
-                let what = "it asks for a secret, which is no argument; give it on standard input, with \
+                let what = "it asks for a secret, which must not be an argument; give it on standard input, with \
                             --answer -";
                 return Err(Failure::Usage(what.to_owned()));
             }
@@ -177,13 +177,13 @@ mod tests {
     fn a_menu_takes_its_keys_and_nothing_where_there_is_a_default() {
         let menu = json!({"step": "1", "menu": {"1": "blue", "2": "red"}});
         let question = Question::of_event(&event("prompt", menu)).unwrap();
-        assert_eq!(question.given("2").unwrap(), json!("2"));
-        let refused = question.given("red").unwrap_err().to_string();
+        assert_eq!(question.parse_answer("2").unwrap(), json!("2"));
+        let refused = question.parse_answer("red").unwrap_err().to_string();
         assert!(refused.contains("none of 1, 2"), "{refused}");
-        assert!(question.given("").is_err());
+        assert!(question.parse_answer("").is_err());
         let menu = json!({"step": "1", "menu": {"1": "blue"}, "default": "blue"});
         let question = Question::of_event(&event("prompt", menu)).unwrap();
-        assert_eq!(question.given("").unwrap(), json!(""));
+        assert_eq!(question.parse_answer("").unwrap(), json!(""));
         assert_eq!(question.lines().len(), 1);
     }
 }

@@ -7,50 +7,50 @@ use super::{events, preview};
 use crate::client::Client;
 use crate::defaults::{FAILED_LINES, FAILED_TARGETS, JOBS_SHOWN, REPLACED_FUNCTIONS_SHOWN};
 use crate::named_list::{self, NamedLine};
-use crate::shown::{Shown, json};
+use crate::output::{OutputOptions, json};
 use crate::terminal::{self, dim, harmless};
 use crate::values::{duration, result_lines};
 use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, table, task};
 
-/// Which.
+/// Arguments of `tutti plan show`.
 #[derive(Debug, clap::Args)]
-pub struct Show {
-    /// The plan, such as deploy or deploy::rollout; absent: all
+pub struct ShowOptions {
+    /// Plan, such as deploy or deploy::rollout; all when absent
     plan: Option<String>,
-    /// Also plans that you may not run
+    /// Include plans that you may not run
     #[arg(long, conflicts_with = "plan")]
     all: bool,
     #[command(flatten)]
-    environment: task::Environment,
+    environment: task::EnvironmentOption,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
-/// One plan job, or the newest.
+/// Arguments of `tutti plan jobs`.
 #[derive(Debug, clap::Args)]
-pub struct Jobs {
-    /// The plan job's number; absent: the newest are listed
+pub struct JobsOptions {
+    /// Number of the plan job; the newest are listed when absent
     job: Option<String>,
-    /// How many plan jobs, the newest first
+    /// Number of plan jobs, the newest first
     #[arg(long, default_value_t = JOBS_SHOWN, conflicts_with = "job")]
     limit: u64,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
-/// The plans of an environment.
+/// Arguments of `tutti plan list`.
 #[derive(Debug, clap::Args)]
-pub struct List {
-    /// Also plans that you may not run
+pub struct ListOptions {
+    /// Include plans that you may not run
     #[arg(long)]
     all: bool,
     #[command(flatten)]
-    environment: task::Environment,
+    environment: task::EnvironmentOption,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
-pub(super) async fn show(options: &Show, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn show(options: &ShowOptions, client: &Client) -> Result<u8, Failure> {
     let environment = options.environment.of(client);
     let Some(plan) = &options.plan else {
         return plans(&environment, options.all, options.shown.format, client).await;
@@ -67,12 +67,12 @@ pub(super) async fn show(options: &Show, client: &Client) -> Result<u8, Failure>
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn list(options: &List, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn list(options: &ListOptions, client: &Client) -> Result<u8, Failure> {
     let environment = options.environment.of(client);
     plans(&environment, options.all, options.shown.format, client).await
 }
 
-/// Lists the plans that the user may run, or all.
+/// Prints the plans that the user may run, or all.
 async fn plans(
     environment: &str,
     all: bool,
@@ -125,7 +125,7 @@ fn print(detail: &PlanDetail) {
     replaced_functions(&detail.replaced_functions);
 }
 
-/// The functions in Ruby that the plan does not get.
+/// Prints the Ruby functions that are replaced by built-in ones.
 fn replaced_functions(functions: &[PlanFunctionReplaced]) {
     if functions.is_empty() {
         return;
@@ -153,7 +153,7 @@ fn replaced_functions(functions: &[PlanFunctionReplaced]) {
 fn parameter(key: &str, about: &Value) {
     let mut notes = vec![harmless(about["type"].as_str().unwrap_or("Any"))];
     match about.get("default_value") {
-        // The text of an expression, in a plan in the Puppet language.
+        // The source text of an expression, in a plan in the Puppet language.
         Some(Value::String(text)) => notes.push(format!("default {}", harmless(text))),
         Some(value) => notes.push(format!("default {}", harmless(&value.to_string()))),
         None => notes.push("required".to_owned()),
@@ -175,7 +175,7 @@ fn is_needed(about: &Value) -> bool {
     about.get("default_value").is_none()
 }
 
-pub(super) async fn jobs(options: &Jobs, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn jobs(options: &JobsOptions, client: &Client) -> Result<u8, Failure> {
     let Some(number) = &options.job else {
         return listed(options.limit, options.shown.format, client).await;
     };
@@ -258,7 +258,7 @@ fn state(job: &PlanJob) -> String {
     }
 }
 
-/// The questions that the plan waits with, and how they are answered.
+/// The open questions of the plan, and the commands that answer them.
 fn questions(job: &PlanJob) -> Vec<String> {
     let number = harmless(&job.name);
     let line = |question: &PlanQuestion| {
@@ -272,7 +272,7 @@ fn questions(job: &PlanJob) -> Vec<String> {
     job.questions.iter().map(line).collect()
 }
 
-/// How a plan job ended, and with what.
+/// Prints the result of a plan job.
 pub(super) fn outcome(job: &PlanJob) {
     let took = job
         .duration
@@ -287,25 +287,25 @@ pub(super) fn outcome(job: &PlanJob) {
     let result = job.result.as_ref().filter(|result| !result.is_null());
     let lines = match (job.state.as_str(), result) {
         ("failure", Some(error)) if error["msg"].is_string() => error_lines(error),
-        (_, Some(result)) if preview::is_one(job) => preview::summary(result),
+        (_, Some(result)) if preview::is_preview(job) => preview::summary(result),
         (_, result) => result.into_iter().flat_map(result_lines).collect(),
     };
     for line in lines {
         say!("    {line}");
     }
-    if job.state == "failure" && !preview::is_one(job) {
+    if job.state == "failure" && !preview::is_preview(job) {
         let name = harmless(&job.name);
         say!(
             "{}",
             dim(format!(
-                "tutti plan steps {name} shows what it did; tutti plan resume {name} lets it go on when \
-                 the cause is gone"
+                "tutti plan steps {name} shows what it did; tutti plan resume {name} resumes it after the \
+                 cause is fixed"
             ))
         );
     }
 }
 
-/// An error as Puppet people know it: what, which kind, where.
+/// The lines of an error in Puppet's form: message, kind, details.
 fn error_lines(error: &Value) -> Vec<String> {
     let msg = error["msg"].as_str().unwrap_or_default();
     let mut lines: Vec<_> = msg.lines().map(harmless).map(terminal::bad).collect();
@@ -322,7 +322,7 @@ fn error_lines(error: &Value) -> Vec<String> {
     lines
 }
 
-/// The targets on which a step failed: name, exit code, and what they wrote to standard error.
+/// The targets on which a step failed: name, exit code, and their standard error.
 fn failed_targets(details: &Value) -> Vec<String> {
     let results = details["result_set"].as_array().into_iter().flatten();
     let failed: Vec<_> = results
@@ -355,7 +355,7 @@ fn failed_target(result: &Value) -> Vec<String> {
         terminal::bad("✗"),
         terminal::name(name)
     )];
-    // A program's own words say more than those about its exit code.
+    // The program's own message is more useful than its exit code.
     let stderr = value["stderr"]
         .as_str()
         .filter(|text| !text.trim().is_empty());
@@ -375,7 +375,7 @@ fn failed_target(result: &Value) -> Vec<String> {
 fn plan(job: &PlanJob) -> String {
     let name = job.options.get("plan_name").and_then(Value::as_str);
     let name = harmless(name.unwrap_or_default());
-    match preview::is_one(job) {
+    match preview::is_preview(job) {
         true => format!("{name} (preview)"),
         false => name,
     }

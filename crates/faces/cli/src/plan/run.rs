@@ -10,14 +10,14 @@ use api_types::{
 use super::follow;
 use super::targets::PlanTargets;
 use crate::client::Client;
-use crate::shown::Shown;
+use crate::output::OutputOptions;
 use crate::terminal::{self, harmless};
 use crate::{EXIT_SUCCESS, Failure, Format, params, task};
 
-/// What to run.
+/// Arguments of `tutti plan run`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// The plan, such as deploy or deploy::rollout
+    /// Plan, such as deploy or deploy::rollout
     plan: String,
     /// Parameters: what is JSON is taken as JSON, the rest as text
     #[arg(value_name = "KEY=VALUE")]
@@ -28,11 +28,12 @@ pub struct Options {
     #[command(flatten)]
     targets: PlanTargets,
     #[command(flatten)]
-    environment: task::Environment,
-    /// How long the plan may take: seconds, or 15m, 4h, 1d
+    environment: task::EnvironmentOption,
+    /// Time limit of the plan: seconds, or 15m, 4h, 1d
     #[arg(long, value_name = "TIME", value_parser = crate::span::seconds)]
     timeout: Option<u64>,
-    /// Show what the plan would do, and do nothing; with =run, tasks that support it run in noop mode
+    /// Show what the plan would do, and do nothing; with =run, tasks that support it run in noop
+    /// mode
     #[arg(
         long,
         value_name = "run",
@@ -40,64 +41,65 @@ pub struct Options {
         require_equals = true,
         default_missing_value = "show"
     )]
-    noop: Option<Noop>,
-    /// Which code the plan reads: the version that is live when it starts, or always the one that is live
-    /// [default: as the server is configured]
+    noop: Option<NoopMode>,
+    /// Code version that the plan reads: the live one at its start, or always the current one
+    /// [default: as configured on the server]
     #[arg(long, value_enum, value_name = "WHICH")]
-    code: Option<Code>,
-    /// Why; kept with the plan job
+    code: Option<CodeChoice>,
+    /// Reason, stored with the plan job
     #[arg(long)]
     description: Option<String>,
-    /// Run it as this user, whose password is asked for or read from standard input, and not as the one that is logged in
+    /// Run as this user, whose password is prompted for or read from standard input
     #[arg(long, value_name = "LOGIN")]
     pub(super) user: Option<String>,
-    /// Taken for the sake of its message: a password on the command line is seen by every user of the machine
+    /// Refused with an explanation: every user of the machine could read a password on the command
+    /// line
     #[arg(long, hide = true, value_name = "PASSWORD", requires = "user")]
     pub(super) password: Option<String>,
-    /// Print the plan job's number and do not wait; questions of the plan take their defaults, and one without a
-    /// default fails
+    /// Print the plan job's number and do not wait; questions of the plan get their default
+    /// answers, and fail without one
     #[arg(long)]
     no_wait: bool,
-    /// With --no-wait: let questions of the plan wait until `tutti plan approve` answers them
+    /// With --no-wait: questions of the plan wait until `tutti plan approve` answers them
     #[arg(long, requires = "no_wait")]
     answer_later: bool,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
-/// How much of a plan is only looked at.
+/// The extent of a dry run.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Noop {
-    /// All of it
+enum NoopMode {
+    /// Run nothing
     #[value(hide = true)]
     Show,
     /// Tasks that support it run in noop mode
     Run,
 }
 
-/// Which code a plan reads.
+/// The code version that a plan reads.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum Code {
-    /// What is live when it starts
+enum CodeChoice {
+    /// The live version at its start
     Pinned,
-    /// The same, and deployments of the environment wait until the plan is over
+    /// The same, and deployments of the environment wait until the plan ends
     Lock,
-    /// What is live whenever it reads something
+    /// The live version at the time of each read
     Latest,
 }
 
-impl From<Code> for PlanCode {
-    fn from(code: Code) -> Self {
+impl From<CodeChoice> for PlanCode {
+    fn from(code: CodeChoice) -> Self {
         match code {
-            Code::Pinned => Self::Pinned,
-            Code::Lock => Self::Lock,
-            Code::Latest => Self::Latest,
+            CodeChoice::Pinned => Self::Pinned,
+            CodeChoice::Lock => Self::Lock,
+            CodeChoice::Latest => Self::Latest,
         }
     }
 }
 
-impl Noop {
-    fn asked(noop: Option<Self>) -> PlanNoop {
+impl NoopMode {
+    fn to_api(noop: Option<Self>) -> PlanNoop {
         match noop {
             None => PlanNoop::Off,
             Some(Self::Show) => PlanNoop::Show,
@@ -120,11 +122,11 @@ pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure
         description: options.description.unwrap_or_default(),
         userdata: Object::new(),
         timeout: options.timeout,
-        noop: Noop::asked(options.noop),
+        noop: NoopMode::to_api(options.noop),
         code: options.code.map(Into::into),
         unattended: (options.no_wait && !options.answer_later).then_some(true),
     };
-    let number = started(client, command, nodes).await?.name;
+    let number = start_plan(client, command, nodes).await?.name;
     if options.no_wait {
         say!("{}", harmless(&number));
         return Ok(EXIT_SUCCESS);
@@ -135,15 +137,15 @@ pub(super) async fn run(options: Options, client: &Client) -> Result<u8, Failure
         let (number, plan) = (terminal::heading(number), terminal::heading(plan));
         let looked = match options.noop {
             None => "",
-            Some(Noop::Show) => " (preview: nothing is done)",
-            Some(Noop::Run) => " (preview: only tasks that support noop run, in noop mode)",
+            Some(NoopMode::Show) => " (preview: nothing is done)",
+            Some(NoopMode::Run) => " (preview: only tasks that support noop run, in noop mode)",
         };
         say!("Plan job {number}: {plan}{looked}\n");
     }
     follow::follow(client, &number, format).await
 }
 
-/// What the server knows of a plan.
+/// The server's description of a plan.
 pub(crate) async fn detail(
     client: &Client,
     plan: &str,
@@ -154,8 +156,8 @@ pub(crate) async fn detail(
     client.get(&path, &[("environment", environment)]).await
 }
 
-/// Puppet Enterprise has two commands: only the second takes what stands for nodes.
-async fn started(
+/// Starts the plan. Puppet Enterprise has two commands: only the second takes targets.
+async fn start_plan(
     client: &Client,
     mut command: PlanRunCommand,
     nodes: Option<(String, PlanParam)>,

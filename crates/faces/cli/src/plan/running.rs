@@ -6,59 +6,59 @@ use serde_json::Value;
 use super::follow;
 use super::question::Question;
 use crate::client::Client;
-use crate::shown::Shown;
+use crate::output::OutputOptions;
 use crate::terminal::harmless;
 use crate::{EXIT_SUCCESS, Failure, Format};
 
-/// Which.
+/// Arguments of `tutti plan stop`.
 #[derive(Debug, clap::Args)]
-pub struct Stop {
-    /// The plan job's number
+pub struct StopOptions {
+    /// Number of the plan job
     job: String,
-    /// Stop the jobs that it began, too
+    /// Also stop the jobs that it started
     #[arg(long)]
     jobs: bool,
 }
 
-/// Which, and from where.
+/// Arguments of `tutti plan resume`.
 #[derive(Debug, clap::Args)]
-pub struct Resume {
-    /// The plan job's number
+pub struct ResumeOptions {
+    /// Number of the plan job
     job: String,
-    /// Begin again at this step, as `tutti plan steps` names it [default: the one that failed last]
+    /// Resume at this step, as named by `tutti plan steps` [default: the one that failed last]
     #[arg(long, value_name = "STEP")]
     from_step: Option<String>,
     /// Do not wait for the plan
     #[arg(long)]
     no_wait: bool,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
-/// Which, and the answer.
+/// Arguments of `tutti plan approve`.
 #[derive(Debug, clap::Args)]
-pub struct Approve {
-    /// The plan job's number
+pub struct ApproveOptions {
+    /// Number of the plan job
     job: String,
-    /// The step that asks; absent: the only one that does
+    /// Step that waits; the only waiting one when absent
     step: Option<String>,
-    /// The answer, where the plan asks for a text; - reads a line of standard input
+    /// Answer, if the plan asks for a text; - reads a line of standard input
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     answer: Option<String>,
-    /// Do not approve
+    /// Deny instead of approving
     #[arg(long, conflicts_with = "answer")]
     deny: bool,
 }
 
-pub(super) async fn stop(options: &Stop, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn stop(options: &StopOptions, client: &Client) -> Result<u8, Failure> {
     let stopped = follow::stop(client, &options.job, options.jobs).await?;
     let jobs = if options.jobs { " and its jobs" } else { "" };
     say!("Stopping plan job {}{jobs}", harmless(&stopped.name));
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn resume(options: Resume, client: &Client) -> Result<u8, Failure> {
-    // What it told before is not told again.
+pub(super) async fn resume(options: ResumeOptions, client: &Client) -> Result<u8, Failure> {
+    // Earlier events are not shown again.
     let start = super::events::end(client, &options.job).await?;
     let command = PlanResumeCommand {
         plan_job: options.job,
@@ -80,10 +80,10 @@ pub(super) async fn resume(options: Resume, client: &Client) -> Result<u8, Failu
     follow::follow_from(client, &resumed.name, &start, format).await
 }
 
-pub(super) async fn approve(options: Approve, client: &Client) -> Result<u8, Failure> {
-    let question = asked(client, &options.job, options.step.as_deref()).await?;
+pub(super) async fn approve(options: ApproveOptions, client: &Client) -> Result<u8, Failure> {
+    let question = fetch_question(client, &options.job, options.step.as_deref()).await?;
     let answer = match &options.answer {
-        Some(text) => question.given(text)?,
+        Some(text) => question.parse_answer(text)?,
         None if question.approval => Value::Bool(!options.deny),
         None if options.deny => {
             let what = "it asks for a text, not for approval; answer with --answer TEXT";
@@ -109,8 +109,12 @@ pub(super) async fn approve(options: Approve, client: &Client) -> Result<u8, Fai
     Ok(EXIT_SUCCESS)
 }
 
-/// What the plan asks at this step, or at the only one that asks.
-async fn asked(client: &Client, number: &str, step: Option<&str>) -> Result<Question, Failure> {
+/// The question of this step, or of the only waiting one.
+async fn fetch_question(
+    client: &Client,
+    number: &str,
+    step: Option<&str>,
+) -> Result<Question, Failure> {
     let path = ["orchestrator", "v1", "plan_jobs", number, "steps"];
     let waiting: PlanSteps = client.get(&path, &[("state", "waiting")]).await?;
     let wanted = |name: &str| step.is_none_or(|step| step == name);

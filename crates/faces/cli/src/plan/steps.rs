@@ -5,21 +5,21 @@ use serde_json::{Value, json as object};
 
 use crate::client::Client;
 use crate::defaults::PAGE;
-use crate::shown::{Shown, json};
+use crate::output::{OutputOptions, json};
 use crate::terminal::{self, harmless};
 use crate::values::duration;
 use crate::{EXIT_SUCCESS, Failure, Format, table};
 
-/// Whose.
+/// Arguments of `tutti plan steps`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// The plan job's number
+    /// Number of the plan job
     job: String,
     /// Only steps in this state: running, sleeping, waiting, done, failed or dropped
     #[arg(long)]
     state: Option<String>,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
 pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
@@ -77,7 +77,7 @@ fn row(step: &PlanStep) -> Vec<String> {
     ]
 }
 
-/// Arguments in one line.
+/// The arguments of a step in one line.
 fn what(arguments: &Value) -> String {
     match arguments {
         Value::Null => String::new(),

@@ -1,7 +1,7 @@
-//! For which nodes a plan is run. Main type: [`PlanTargets`].
+//! The nodes that a plan is run for. Main type: [`PlanTargets`].
 //!
-//! The rule: nodes are a parameter of the plan as any other, `targets` or `nodes`; a query and a group are
-//! the server's to resolve.
+//! Invariant: nodes are an ordinary parameter of the plan, `targets` or `nodes`; a query and a
+//! group are resolved by the server.
 
 use api_types::{Object, PlanDetail, PlanParam, PlanParamKind};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::client::Client;
 use crate::targets::{connected_or_returning, nodes, query_value};
 use crate::{Failure, node_group, task};
 
-/// At most one of them.
+/// Targets of a plan: at most one of the options.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[group(required = false, multiple = false)]
 pub(crate) struct PlanTargets {
@@ -24,25 +24,24 @@ pub(crate) struct PlanTargets {
         value_name = "NODES"
     )]
     nodes: Option<String>,
-    /// The same with the nodes that a query finds: PQL or AST, or @FILE with it
+    /// The same for the result of a query: PQL or AST, or @FILE that contains it
     #[arg(long, short = 'q', value_name = "QUERY")]
     query: Option<String>,
-    /// The same with the nodes of a node group: its UUID or its name
+    /// The same for the nodes of a node group: its UUID or its name
     #[arg(long, value_name = "GROUP")]
     node_group: Option<String>,
-    /// The same with every node that is connected, or that was before the server restarted and is expected
-    /// back
+    /// The same for every connected node, and those expected back after a restart of the server
     #[arg(long)]
     all: bool,
 }
 
-/// What names of nodes are given to.
+/// The parameters that take names of nodes, in order of preference.
 const PARAMETERS: [&str; 2] = ["targets", "nodes"];
 
 // === impl PlanTargets ===
 
 impl PlanTargets {
-    /// The parameter that they are, if any are given.
+    /// The parameter and its value, if targets are given.
     pub(crate) async fn parameter(
         &self,
         client: &Client,
@@ -67,7 +66,7 @@ impl PlanTargets {
             return Err(Failure::Usage(what));
         }
         let value = match value {
-            // A plan that wants text takes names with commas.
+            // A plan whose parameter is text gets names separated by commas.
             Value::Array(names) if kind.is_none() && task::is_text(&plan.metadata, name) => {
                 let names: Vec<_> = names.iter().filter_map(Value::as_str).collect();
                 Value::String(names.join(","))

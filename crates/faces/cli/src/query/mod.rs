@@ -1,40 +1,40 @@
-//! `tutti query`: what is known of nodes. Main type: [`Options`].
+//! `tutti query`: queries data about nodes. Main type: [`Options`].
 //!
-//! The rule: the question goes to Tutti's API, which knows who asks; only who calls this by the name
-//! of Puppet Enterprise's client, or names a `PuppetDB`, talks to that one directly.
+//! Invariant: the query goes to Tutti's API, which checks permissions; only a call under the name
+//! of Puppet Enterprise's client, or with the URL of a `PuppetDB`, goes to PuppetDB directly.
 
 mod puppetdb;
 mod rows;
 
-pub(crate) use puppetdb::Flags as PuppetDbFlags;
+pub(crate) use puppetdb::PuppetDbFlags;
 
 use api_types::PuppetDbQuery;
 use serde_json::Value;
 
 use crate::client::Client;
+use crate::output::json;
 use crate::settings::Connection;
-use crate::shown::json;
-use crate::{EXIT_SUCCESS, Failure, Format, Name, targets};
+use crate::{EXIT_SUCCESS, Failure, Format, ProgramName, targets};
 
-/// What is asked, and whom.
+/// Arguments of `tutti query`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// PQL, or an AST as a JSON array; or @FILE with it (@- is stdin)
+    /// PQL, or an AST as a JSON array; or @FILE that contains it (@- is stdin)
     query: String,
-    /// At most so many rows
+    /// Maximum number of rows
     #[arg(long, value_name = "N")]
     limit: Option<u64>,
-    /// How to print [default: human; as puppet-query: json]
+    /// Output format [default: human; as puppet-query: json]
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<Format>,
     #[command(flatten)]
-    puppetdb: puppetdb::Flags,
+    puppetdb: puppetdb::PuppetDbFlags,
 }
 
 pub(crate) async fn run(
     options: &Options,
     connection: &Connection,
-    name: Name,
+    name: ProgramName,
 ) -> Result<u8, Failure> {
     let query = PuppetDbQuery {
         query: Some(targets::query_value(&options.query)?),
@@ -49,8 +49,8 @@ pub(crate) async fn run(
         }
     };
     let format = options.format.unwrap_or(match name {
-        Name::Tutti => Format::Human,
-        Name::Puppet => Format::Json,
+        ProgramName::Tutti => Format::Human,
+        ProgramName::Puppet => Format::Json,
     });
     match format {
         Format::Json => json(&rows),

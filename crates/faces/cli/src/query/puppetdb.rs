@@ -1,4 +1,4 @@
-//! A `PuppetDB` that is asked without Tutti between. Main types: [`Flags`], [`Server`].
+//! Queries to a `PuppetDB` without Tutti. Main types: [`PuppetDbFlags`], [`PuppetDbServer`].
 
 use std::path::PathBuf;
 
@@ -8,41 +8,41 @@ use serde_json::Value;
 
 use crate::client::Client;
 use crate::settings::{Connection, Identity, Settings};
-use crate::{Failure, Name};
+use crate::{Failure, ProgramName};
 
 const FILE: &str = "puppetdb.conf";
 
-/// Where it is, and how to show who asks.
+/// URLs of PuppetDB, and the client certificate.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "PuppetDB itself")]
-pub struct Flags {
-    /// Ask these PuppetDBs, the first that answers, instead of Tutti; commas between them
+pub struct PuppetDbFlags {
+    /// Query these PuppetDBs instead of Tutti; the first that answers is used; separated by commas
     #[arg(long, value_name = "URLS", value_delimiter = ',')]
     urls: Vec<String>,
-    /// The client's certificate
+    /// Client certificate
     #[arg(long, value_name = "FILE", requires = "key")]
     cert: Option<PathBuf>,
-    /// Its key
+    /// Private key of the certificate
     #[arg(long, value_name = "FILE", requires = "cert")]
     key: Option<PathBuf>,
 }
 
-/// Several addresses of one `PuppetDB`.
+/// The URLs of one `PuppetDB` and a client for them.
 #[derive(Debug)]
-pub(crate) struct Server {
+pub(crate) struct PuppetDbServer {
     urls: Vec<String>,
     settings: Settings,
 }
 
-/// `puppetdb.conf`.
+/// The content of `puppetdb.conf`.
 #[derive(Debug, Default, Deserialize)]
-struct File {
+struct PuppetDbConf {
     #[serde(default)]
-    puppetdb: Keys,
+    puppetdb: PuppetDbKeys,
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct Keys {
+struct PuppetDbKeys {
     server_urls: Option<Urls>,
     cacert: Option<PathBuf>,
     cert: Option<PathBuf>,
@@ -58,21 +58,21 @@ enum Urls {
 
 // === impl Flags ===
 
-impl Flags {
-    /// The server that is to be asked; `None`: Tutti.
+impl PuppetDbFlags {
+    /// The PuppetDB to query; `None`: Tutti.
     pub(crate) fn server(
         &self,
         connection: &Connection,
-        name: Name,
-    ) -> Result<Option<Server>, Failure> {
-        let reads_file = name == Name::Puppet && !connection.names_a_service();
+        name: ProgramName,
+    ) -> Result<Option<PuppetDbServer>, Failure> {
+        let reads_file = name == ProgramName::Puppet && !connection.has_explicit_service();
         let file = match reads_file {
             true => connection.text_of(FILE)?,
             false => None,
         };
         let keys = match file {
             Some((path, text)) => parse(&path.display().to_string(), &text)?,
-            None => Keys::default(),
+            None => PuppetDbKeys::default(),
         };
         let urls = match (self.urls.is_empty(), keys.server_urls) {
             (false, _) => self.urls.clone(),
@@ -88,23 +88,23 @@ impl Flags {
         if let (Some(cert), Some(key)) = pair {
             settings.identity = Some(Identity { cert, key });
         }
-        if !connection.names_a_ca() {
+        if !connection.has_explicit_ca() {
             settings.cacert = keys.cacert.or(settings.cacert);
         }
-        Ok(Some(Server { urls, settings }))
+        Ok(Some(PuppetDbServer { urls, settings }))
     }
 }
 
 // === impl Server ===
 
-impl Server {
-    /// Asks one after the other until one can be reached.
+impl PuppetDbServer {
+    /// Sends the query to the first URL that can be reached.
     pub(crate) async fn ask(&self, query: &PuppetDbQuery) -> Result<Vec<Value>, Failure> {
         let ask = async |client: Client| client.post(&["pdb", "query", "v4"], query).await;
         self.first_that_answers(ask).await
     }
 
-    /// Reads one document of the first that can be reached.
+    /// Reads a document from the first URL that can be reached.
     pub(crate) async fn get(&self, path: &[&str]) -> Result<Value, Failure> {
         self.first_that_answers(async |client: Client| client.get(path, &[]).await)
             .await
@@ -127,11 +127,12 @@ impl Server {
     }
 }
 
-fn parse(place: &str, text: &str) -> Result<Keys, Failure> {
-    let file: File = decode_errors::json::from_str(text).map_err(|error| Failure::Content {
-        place: place.to_owned(),
-        what: error.to_string(),
-    })?;
+fn parse(place: &str, text: &str) -> Result<PuppetDbKeys, Failure> {
+    let file: PuppetDbConf =
+        decode_errors::json::from_str(text).map_err(|error| Failure::Content {
+            place: place.to_owned(),
+            what: error.to_string(),
+        })?;
     Ok(file.puppetdb)
 }
 
@@ -156,16 +157,27 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("puppetdb.conf");
         std::fs::write(&path, r#"{"puppetdb":{"server_urls":"https://a:8081"}}"#).unwrap();
-        let with_file = Connection::reading(&path);
-        let flags = Flags::default();
-        assert!(flags.server(&with_file, Name::Tutti).unwrap().is_none());
-        let server = flags.server(&with_file, Name::Puppet).unwrap().unwrap();
+        let with_file = Connection::from_file(&path);
+        let flags = PuppetDbFlags::default();
+        assert!(
+            flags
+                .server(&with_file, ProgramName::Tutti)
+                .unwrap()
+                .is_none()
+        );
+        let server = flags
+            .server(&with_file, ProgramName::Puppet)
+            .unwrap()
+            .unwrap();
         assert_eq!(server.urls, ["https://a:8081"]);
-        let named = Flags {
+        let named = PuppetDbFlags {
             urls: vec!["https://b".to_owned()],
-            ..Flags::default()
+            ..PuppetDbFlags::default()
         };
-        let server = named.server(&with_file, Name::Tutti).unwrap().unwrap();
+        let server = named
+            .server(&with_file, ProgramName::Tutti)
+            .unwrap()
+            .unwrap();
         assert_eq!(server.urls, ["https://b"]);
     }
 }

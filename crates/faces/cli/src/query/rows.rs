@@ -1,11 +1,11 @@
-//! The rows of a query as a table. Main function: [`print`].
+//! Prints the rows of a query as a table. Main function: [`print`].
 
 use serde_json::Value;
 
 use crate::terminal::{self, dim, harmless};
 use crate::{table, values};
 
-/// Prints one column for each key that any row has, in the order in which they come up.
+/// Prints one column for each key of any row, in the order of their first occurrence.
 pub(super) fn print(rows: &[Value]) {
     let mut keys: Vec<&String> = Vec::new();
     for key in rows
@@ -33,7 +33,7 @@ pub(super) fn print(rows: &[Value]) {
     say!("{}", dim(values::counted(rows.len(), "row")));
 }
 
-/// Text as it is, anything else as JSON in one line; null is empty.
+/// Text unchanged, other values as JSON in one line; null is empty.
 fn cell(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

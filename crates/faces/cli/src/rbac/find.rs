@@ -1,6 +1,6 @@
-//! Users, roles and groups by what people call them. Main functions: [`user`], [`role`], [`group`].
+//! Finds users, roles and groups by name or id. Main functions: [`user`], [`role`], [`group`].
 //!
-//! The rule: an id is taken as it is, a name must fit exactly; nothing is guessed.
+//! Invariant: an id is taken as it is, a name must match exactly; nothing is guessed.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::client::Client;
 use crate::{Failure, terminal};
 
-/// The segments of a route of version 1.
+/// The segments of a route in version 1 of the API.
 pub(crate) fn v1<const N: usize>(rest: [&str; N]) -> Vec<&str> {
     ["rbac-api", "v1"].into_iter().chain(rest).collect()
 }
@@ -20,17 +20,17 @@ pub(crate) async fn users(client: &Client) -> Result<Vec<User>, Failure> {
     client.get(&v1(["users"]), &[]).await
 }
 
-/// Whose token it is.
-pub(crate) async fn myself(client: &Client) -> Result<User, Failure> {
+/// The user to whom the token belongs.
+pub(crate) async fn current_user(client: &Client) -> Result<User, Failure> {
     client.get(&v1(["users", "current"]), &[]).await
 }
 
-/// The user with this login or id. Oneself is found without the right to see others.
+/// The user with this login or id. The current user is found without the permission to see others.
 pub(crate) async fn user(client: &Client, called: &str) -> Result<User, Failure> {
     if Uuid::parse_str(called).is_ok() {
         return client.get(&v1(["users", called]), &[]).await;
     }
-    let myself = myself(client).await?;
+    let myself = current_user(client).await?;
     if myself.login == called {
         return Ok(myself);
     }
@@ -50,7 +50,7 @@ pub(crate) async fn role(client: &Client, called: &str) -> Result<Role, Failure>
     one_role(&roles(client).await?, called).cloned()
 }
 
-/// The numbers of these roles.
+/// The numbers of the roles with these numbers or names.
 pub(crate) async fn role_ids(client: &Client, called: &[String]) -> Result<Vec<i64>, Failure> {
     if called.is_empty() {
         return Ok(Vec::new());
@@ -87,7 +87,7 @@ pub(crate) async fn group(client: &Client, called: &str) -> Result<Group, Failur
     found.ok_or_else(|| unknown("group", called))
 }
 
-/// What the roles are called; a number where the user may not see roles.
+/// The names of roles by number; empty if the user may not see roles.
 #[derive(Debug, Default)]
 pub(crate) struct RoleNames(HashMap<i64, String>);
 

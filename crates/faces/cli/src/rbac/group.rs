@@ -4,49 +4,49 @@ use api_types::rbac::{Group, GroupImport, GroupUpdate};
 
 use super::find::{self, RoleNames, v1};
 use crate::client::Client;
+use crate::output::{OutputOptions, json};
 use crate::settings::Connection;
-use crate::shown::{Shown, json};
 use crate::terminal::{self, harmless};
 use crate::{EXIT_SUCCESS, Failure, Format, table};
 
-/// What can be done with groups of users.
+/// Verbs of `tutti group`.
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
     /// List the groups
     #[command(after_long_help = "Example:\n  tutti group list")]
-    List(Shown),
+    List(OutputOptions),
     /// Show one group, its roles and its members
     #[command(after_long_help = "Example:\n  tutti group show linux-admins")]
-    Show(Show),
-    /// Import a group of the directory; its members get its roles from their next login on
+    Show(ShowOptions),
+    /// Import a group of an external directory; its members get its roles at their next login
     #[command(
         visible_alias = "create",
         after_long_help = "Example:\n  tutti group import linux-admins --role Operators"
     )]
-    Import(Import),
-    /// Change a group's name for people or its directory; roles come with `tutti role add-group`
+    Import(ImportOptions),
+    /// Change a group's display name or directory; roles are changed with `tutti role add-group`
     #[command(after_long_help = "Example:\n  tutti group edit linux-admins --name 'Linux admins'")]
-    Edit(Edit),
-    /// Forget a group; its members lose the roles that they had by it
+    Edit(EditOptions),
+    /// Delete a group; its members lose the roles that they had through it
     #[command(after_long_help = "Example:\n  tutti group delete linux-admins")]
-    Delete(One),
+    Delete(DeleteOptions),
 }
 
-/// Which.
+/// Arguments of `tutti group show`.
 #[derive(Debug, clap::Args)]
-pub struct Show {
-    /// The directory's name for the group, or its id
+pub struct ShowOptions {
+    /// Name of the group in the directory, or its id
     group: String,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
-/// What comes.
+/// Arguments of `tutti group import`.
 #[derive(Debug, clap::Args)]
-pub struct Import {
-    /// The directory's name for the group
+pub struct ImportOptions {
+    /// Name of the group in the directory
     group: String,
-    /// The name for people
+    /// Display name
     #[arg(
         long,
         value_name = "NAME",
@@ -54,33 +54,33 @@ pub struct Import {
         hide_default_value = true
     )]
     name: String,
-    /// A role by its name or number; may be given several times
+    /// Role of its members, by name or number; may be given several times
     #[arg(long = "role", value_name = "ROLE")]
     roles: Vec<String>,
-    /// The directory that the group is of, by its id, or the identity provider, by its issuer;
-    /// needed where several have such a group
+    /// Directory of the group, by its id, or identity provider, by its issuer; required if several
+    /// have such a group
     #[arg(long, value_name = "ID")]
     directory: Option<String>,
 }
 
-/// What changes.
+/// Arguments of `tutti group edit`.
 #[derive(Debug, clap::Args)]
-pub struct Edit {
-    /// The directory's name for the group, or its id
+pub struct EditOptions {
+    /// Name of the group in the directory, or its id
     group: String,
-    /// The name for people
+    /// New display name
     #[arg(long, value_name = "NAME", required_unless_present = "directory")]
     name: Option<String>,
-    /// The directory that the group is bound to from now on, by its id, or the identity provider,
-    /// by its issuer; the group's members leave it until their next login
+    /// New directory of the group, by its id, or identity provider, by its issuer; its members
+    /// leave the group until their next login
     #[arg(long, value_name = "ID")]
     directory: Option<String>,
 }
 
-/// One group.
+/// Arguments of `tutti group delete`.
 #[derive(Debug, clap::Args)]
-pub struct One {
-    /// The directory's name for the group, or its id
+pub struct DeleteOptions {
+    /// Name of the group in the directory, or its id
     group: String,
 }
 
@@ -100,7 +100,7 @@ pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failu
     }
 }
 
-async fn list(shown: &Shown, client: &Client) -> Result<u8, Failure> {
+async fn list(shown: &OutputOptions, client: &Client) -> Result<u8, Failure> {
     let groups = find::groups(client).await?;
     if shown.format == Format::Json {
         json(&groups);
@@ -123,7 +123,7 @@ async fn list(shown: &Shown, client: &Client) -> Result<u8, Failure> {
     Ok(EXIT_SUCCESS)
 }
 
-async fn show(options: &Show, client: &Client) -> Result<u8, Failure> {
+async fn show(options: &ShowOptions, client: &Client) -> Result<u8, Failure> {
     let group = find::group(client, &options.group).await?;
     if options.shown.format == Format::Json {
         json(&group);
@@ -147,7 +147,7 @@ async fn show(options: &Show, client: &Client) -> Result<u8, Failure> {
     Ok(EXIT_SUCCESS)
 }
 
-async fn import(options: Import, client: &Client) -> Result<u8, Failure> {
+async fn import(options: ImportOptions, client: &Client) -> Result<u8, Failure> {
     let body = GroupImport {
         login: options.group,
         display_name: options.name,
@@ -164,7 +164,7 @@ async fn import(options: Import, client: &Client) -> Result<u8, Failure> {
     Ok(EXIT_SUCCESS)
 }
 
-async fn edit(options: Edit, client: &Client) -> Result<u8, Failure> {
+async fn edit(options: EditOptions, client: &Client) -> Result<u8, Failure> {
     let group = find::group(client, &options.group).await?;
     let update = GroupUpdate {
         id: group.id.clone(),

@@ -1,4 +1,4 @@
-//! Users, roles, groups of users and tokens, over `/rbac-api`.
+//! Users, roles, groups of users and tokens, through `/rbac-api`.
 
 pub(crate) mod find;
 pub(crate) mod group;

@@ -7,70 +7,71 @@ use secrecy::ExposeSecret as _;
 
 use super::find::{self, RoleNames, v1};
 use crate::client::{self, Client};
+use crate::output::{OutputOptions, json};
 use crate::settings::Connection;
-use crate::shown::{Shown, json};
 use crate::terminal::{self, harmless};
 use crate::{EXIT_SUCCESS, Failure, Format, table};
 
-/// What can be done with tokens.
+/// Verbs of `tutti token`.
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
-    /// Make another token for yourself and print it; it ends no later than the one you have
+    /// Create another token for yourself and print it; it expires no later than your current one
     #[command(after_long_help = "Examples:
   tutti token create --lifetime 10m --label ci > /run/secrets/tutti-token
   tutti login --lifetime 30d --label ci --print > /run/secrets/tutti-token")]
-    Create(Create),
-    /// List the tokens of a user; without a name, your own
+    Create(CreateOptions),
+    /// List the tokens of a user; your own without a login
     #[command(after_long_help = "Examples:\n  tutti token list\n  tutti token list anna")]
-    List(List),
-    /// Show whose the token of the token file is, and what it is good for
+    List(ListOptions),
+    /// Show the owner, permissions and expiry of the token in the token file
     #[command(after_long_help = "Example:\n  tutti token show")]
-    Show(Shown),
-    /// Revoke tokens; what was revoked can never be used again
+    Show(OutputOptions),
+    /// Revoke tokens; a revoked token can never be used again
     #[command(after_long_help = "Examples:
   tutti token revoke --label ci
   tutti token revoke --user anna
   tutti token revoke --this && tutti access delete-token-file")]
-    Revoke(Revoke),
+    Revoke(RevokeOptions),
 }
 
-/// What it is for.
+/// Arguments of `tutti token create`.
 #[derive(Debug, clap::Args)]
-pub struct Create {
-    /// Lifetime, such as 30m, 4h, 7d; 0 is the lifetime of the token you have [default: 1h]
+pub struct CreateOptions {
+    /// Lifetime, such as 30m, 4h, 7d; 0 is the lifetime of your current token [default: 1h]
     #[arg(long, short = 'l', value_name = "TIME")]
     lifetime: Option<String>,
-    /// A name to revoke it by
+    /// Label, by which the token can be revoked
     #[arg(long)]
     label: Option<String>,
-    /// What it is for
+    /// Free text that describes the token
     #[arg(long)]
     description: Option<String>,
 }
 
-/// Whose.
+/// Arguments of `tutti token list`.
 #[derive(Debug, clap::Args)]
-pub struct List {
-    /// The user's login or id; absent: yourself
+pub struct ListOptions {
+    /// Login or id of the user; yourself when absent
     user: Option<String>,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
-/// Which. Tokens themselves are never arguments, which everybody on the machine could read.
+/// Arguments of `tutti token revoke`. Tokens themselves are never arguments, which all users of the
+/// machine could read.
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = true)]
-pub struct Revoke {
-    /// A token by its id; may be given several times
+pub struct RevokeOptions {
+    /// Id of a token; may be given several times
     #[arg(long = "id", value_name = "ID")]
     ids: Vec<String>,
-    /// A token of yours by its label; may be given several times
+    /// Label of a token of yours; may be given several times
     #[arg(long = "label", value_name = "LABEL")]
     labels: Vec<String>,
     /// All tokens of a user, by login; may be given several times
     #[arg(long = "user", value_name = "LOGIN")]
     users: Vec<String>,
-    /// The token of the token file
+    /// The token in the token file
     #[arg(long)]
     this: bool,
 }
@@ -85,7 +86,7 @@ pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failu
     }
 }
 
-async fn create(options: Create, client: &Client) -> Result<u8, Failure> {
+async fn create(options: CreateOptions, client: &Client) -> Result<u8, Failure> {
     let new = NewToken {
         lifetime: options.lifetime,
         label: options.label,
@@ -97,10 +98,10 @@ async fn create(options: Create, client: &Client) -> Result<u8, Failure> {
     Ok(EXIT_SUCCESS)
 }
 
-async fn list(options: &List, client: &Client) -> Result<u8, Failure> {
+async fn list(options: &ListOptions, client: &Client) -> Result<u8, Failure> {
     let user = match &options.user {
         Some(called) => find::user(client, called).await?,
-        None => find::myself(client).await?,
+        None => find::current_user(client).await?,
     };
     let tokens: TokenList = client.get(&v1(["users", &user.id, "tokens"]), &[]).await?;
     if options.shown.format == Format::Json {
@@ -139,7 +140,11 @@ fn row(token: &TokenItem) -> Vec<String> {
     ]
 }
 
-async fn show(shown: &Shown, client: &Client, connection: &Connection) -> Result<u8, Failure> {
+async fn show(
+    shown: &OutputOptions,
+    client: &Client,
+    connection: &Connection,
+) -> Result<u8, Failure> {
     let token = client::token(&connection.settings()?.token_file)?;
     let body = AuthenticateToken {
         token: token.expose_secret().to_owned(),
@@ -174,7 +179,11 @@ async fn show(shown: &Shown, client: &Client, connection: &Connection) -> Result
     Ok(EXIT_SUCCESS)
 }
 
-async fn revoke(options: Revoke, client: &Client, connection: &Connection) -> Result<u8, Failure> {
+async fn revoke(
+    options: RevokeOptions,
+    client: &Client,
+    connection: &Connection,
+) -> Result<u8, Failure> {
     let mut body = RevokeTokens {
         revoke_tokens: Vec::new(),
         revoke_tokens_by_labels: options.labels,

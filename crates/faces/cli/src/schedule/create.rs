@@ -6,56 +6,56 @@ use serde_json::{Value, json};
 
 use super::{SCHEDULED, path};
 use crate::client::Client;
-use crate::job::puppet::{Flags, Where};
+use crate::job::puppet::{PuppetRunFlags, PuppetRunTargets};
 use crate::plan::{PlanTargets, plan_detail};
-use crate::rollout::Rollout;
-use crate::targets::Targets;
+use crate::rollout::RolloutArguments;
+use crate::targets::TargetOptions;
 use crate::terminal::heading;
 use crate::{EXIT_SUCCESS, Failure, params, task};
 
-/// A task by the clock.
+/// Arguments of `tutti schedule task`.
 #[derive(Debug, clap::Args)]
-pub struct Task {
-    /// The task, such as package or service::restart
+pub struct TaskOptions {
+    /// Task, such as package or service::restart
     task: String,
-    /// Parameters: what is JSON is taken as JSON, the rest as text
+    /// Parameters: a value that is JSON is taken as JSON, any other as text
     #[arg(value_name = "KEY=VALUE")]
     pairs: Vec<String>,
     /// All parameters as a JSON object, or @FILE
     #[arg(long, value_name = "JSON")]
     params: Option<String>,
     #[command(flatten)]
-    targets: Targets,
+    targets: TargetOptions,
     #[command(flatten)]
-    environment: task::Environment,
-    /// Let the task say what it would do; only for tasks that can
+    environment: task::EnvironmentOption,
+    /// Run the task in noop mode; only for tasks that support it
     #[arg(long)]
     noop: bool,
     #[command(flatten)]
-    bounds: Bounds,
+    bounds: JobLimits,
     #[command(flatten)]
-    when: super::when::When,
+    when: super::when::ScheduleArguments,
 }
 
-/// Puppet by the clock.
+/// Arguments of `tutti schedule run`.
 #[derive(Debug, clap::Args)]
-pub struct Run {
+pub struct RunOptions {
     #[command(flatten)]
-    place: Where,
+    place: PuppetRunTargets,
     #[command(flatten)]
-    bounds: Bounds,
+    bounds: JobLimits,
     #[command(flatten)]
-    flags: Flags,
+    flags: PuppetRunFlags,
     #[command(flatten)]
-    when: super::when::When,
+    when: super::when::ScheduleArguments,
 }
 
-/// A plan by the clock.
+/// Arguments of `tutti schedule plan`.
 #[derive(Debug, clap::Args)]
-pub struct Plan {
-    /// The plan, such as deploy or deploy::rollout
+pub struct PlanOptions {
+    /// Plan, such as deploy or deploy::rollout
     plan: String,
-    /// Parameters: what is JSON is taken as JSON, the rest as text
+    /// Parameters: a value that is JSON is taken as JSON, any other as text
     #[arg(value_name = "KEY=VALUE")]
     pairs: Vec<String>,
     /// All parameters as a JSON object, or @FILE
@@ -64,31 +64,31 @@ pub struct Plan {
     #[command(flatten)]
     targets: PlanTargets,
     #[command(flatten)]
-    environment: task::Environment,
-    /// Why; kept with each plan job
+    environment: task::EnvironmentOption,
+    /// Reason, stored with each plan job
     #[arg(long)]
     description: Option<String>,
     #[command(flatten)]
-    when: super::when::When,
+    when: super::when::ScheduleArguments,
 }
 
-/// What tasks and Puppet runs have.
+/// Limits of tasks and Puppet runs.
 #[derive(Debug, clap::Args)]
-struct Bounds {
-    /// How many nodes at once [default: the server's limit]
+struct JobLimits {
+    /// Number of nodes at once [default: the server's limit]
     #[arg(long, value_name = "N", value_parser = crate::span::count)]
     concurrency: Option<u32>,
     #[command(flatten)]
-    rollout: Rollout,
-    /// How long one node may take: seconds, or 15m, 4h, 1d
+    rollout: RolloutArguments,
+    /// Time limit for one node: seconds, or 15m, 4h, 1d
     #[arg(long, value_name = "TIME", value_parser = crate::span::seconds)]
     timeout: Option<u64>,
-    /// Why; kept with each job
+    /// Reason, stored with each job
     #[arg(long)]
     description: Option<String>,
 }
 
-pub(super) async fn task(options: Task, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn task(options: TaskOptions, client: &Client) -> Result<u8, Failure> {
     let environment = options.environment.of(client);
     let schedule = options.when.schedule(jiff::Timestamp::now())?;
     let scope = options.targets.scope(client).await?;
@@ -122,11 +122,11 @@ pub(super) async fn task(options: Task, client: &Client) -> Result<u8, Failure> 
     create(&job, client).await
 }
 
-pub(super) async fn run(options: Run, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn run(options: RunOptions, client: &Client) -> Result<u8, Failure> {
     let schedule = options.when.schedule(jiff::Timestamp::now())?;
     let scope = options.place.targets.scope(client).await?;
     let (environment, enforce_environment) = options.place.environment(client);
-    let Bounds {
+    let JobLimits {
         concurrency,
         rollout,
         timeout,
@@ -143,7 +143,7 @@ pub(super) async fn run(options: Run, client: &Client) -> Result<u8, Failure> {
             .command(client, &environment, enforce_environment, scope)
     };
     let mut input = object(serde_json::to_value(&command).unwrap_or_default());
-    // They stand beside the input.
+    // These keys are beside the input.
     for key in ["environment", "description", "userdata"] {
         input.remove(key);
     }
@@ -158,7 +158,7 @@ pub(super) async fn run(options: Run, client: &Client) -> Result<u8, Failure> {
     create(&job, client).await
 }
 
-pub(super) async fn plan(options: Plan, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn plan(options: PlanOptions, client: &Client) -> Result<u8, Failure> {
     let environment = options.environment.of(client);
     let schedule = options.when.schedule(jiff::Timestamp::now())?;
     let detail = plan_detail(client, &options.plan, &environment).await?;

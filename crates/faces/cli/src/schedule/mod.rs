@@ -1,4 +1,4 @@
-//! `tutti schedule …`: jobs that start by the clock. Main type: [`Verb`].
+//! `tutti schedule …`: scheduled jobs. Main type: [`Verb`].
 
 mod create;
 mod read;
@@ -12,48 +12,48 @@ use crate::settings::Connection;
 use crate::terminal::harmless;
 use crate::{EXIT_SUCCESS, Failure};
 
-/// The route.
+/// Route of the API.
 const SCHEDULED: [&str; 4] = ["orchestrator", "v1", "scheduled_jobs", "environment_jobs"];
 
-/// What can be done with scheduled jobs.
+/// Verbs of `tutti schedule`.
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
-    /// Run a task by the clock
+    /// Schedule a task
     #[command(after_long_help = "Examples:
   tutti schedule task package --at 2027-01-10T02:00:00+01:00 -n web1.example.com \\
     action=upgrade name=openssl
   tutti schedule task backup --cron '30 2 * * 1-5' --timezone Europe/Berlin \\
     --node-group Databases --spread 15m")]
-    Task(create::Task),
-    /// Run Puppet by the clock
+    Task(create::TaskOptions),
+    /// Schedule a Puppet run
     #[command(after_long_help = "Examples:
   tutti schedule run --every 1d --query 'nodes[certname] { certname ~ \"^web\" }' --noop
   tutti schedule run --times 02:00,14:00 --weekdays sat,sun --blackout 12:00/13:00 \\
     --node-group 'Web servers'")]
-    Run(create::Run),
-    /// Run a plan by the clock; its questions take their defaults, and one without a default fails
+    Run(create::RunOptions),
+    /// Schedule a plan; its questions get their default answers, and fail without one
     #[command(after_long_help = "Examples:
   tutti schedule plan deploy::rollout --cron '30 2 * * 1' -n web1.example.com version=1.4.2
   tutti schedule plan shop::cleanup --every 1d --node-group 'Web servers'")]
-    Plan(create::Plan),
+    Plan(create::PlanOptions),
     /// List the scheduled jobs, the next to start first
     #[command(after_long_help = "Example:\n  tutti schedule list")]
-    List(read::List),
+    List(read::ListOptions),
     /// Show one scheduled job
     #[command(after_long_help = "Example:\n  tutti schedule show 3")]
-    Show(read::Show),
-    /// Show when a scheduled job starts next
+    Show(read::ShowOptions),
+    /// Show the next starts of a scheduled job
     #[command(after_long_help = "Example:\n  tutti schedule preview 3")]
-    Preview(read::Show),
-    /// Delete a scheduled job for ever; jobs that it has started go on
+    Preview(read::ShowOptions),
+    /// Delete a scheduled job for ever; jobs that it started go on
     #[command(after_long_help = "Example:\n  tutti schedule delete 3")]
-    Delete(One),
+    Delete(DeleteOptions),
 }
 
-/// Which.
+/// Arguments of `tutti schedule delete`.
 #[derive(Debug, clap::Args)]
-pub struct One {
-    /// The scheduled job's number
+pub struct DeleteOptions {
+    /// Number of the scheduled job
     schedule: String,
 }
 

@@ -3,33 +3,33 @@
 use api_types::schedules::{LastRun, ScheduledJob, ScheduledJobList, ScheduledType};
 use serde_json::Value;
 
-use super::when::told;
+use super::when::in_words;
 use super::{SCHEDULED, path};
 use crate::client::Client;
-use crate::shown::{Shown, json};
+use crate::output::{OutputOptions, json};
 use crate::terminal::{self, harmless};
 use crate::{EXIT_SUCCESS, Failure, Format, table};
 
-/// How to show them.
+/// Arguments of `tutti schedule list`.
 #[derive(Debug, clap::Args)]
-pub struct List {
-    /// Only those of this type: task, deploy (Puppet runs) or plan
+pub struct ListOptions {
+    /// Only scheduled jobs of this type: task, deploy (Puppet runs) or plan
     #[arg(long = "type", value_name = "TYPE")]
     kind: Option<String>,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
-/// Which.
+/// Arguments of `tutti schedule show` and `preview`.
 #[derive(Debug, clap::Args)]
-pub struct Show {
-    /// The scheduled job's number
+pub struct ShowOptions {
+    /// Number of the scheduled job
     schedule: String,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
-pub(super) async fn list(options: &List, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn list(options: &ListOptions, client: &Client) -> Result<u8, Failure> {
     let kind = options.kind.as_deref();
     let query: Vec<_> = kind.map(|kind| ("type", kind)).into_iter().collect();
     let list: ScheduledJobList = client.get(&SCHEDULED, &query).await?;
@@ -38,7 +38,9 @@ pub(super) async fn list(options: &List, client: &Client) -> Result<u8, Failure>
         return Ok(EXIT_SUCCESS);
     }
     if list.items.is_empty() {
-        say!("Nothing is scheduled; `tutti schedule task` and `tutti schedule run` do that.");
+        say!(
+            "There are no scheduled jobs; `tutti schedule task` and `tutti schedule run` create them."
+        );
         return Ok(EXIT_SUCCESS);
     }
     let rows = list.items.iter().map(|job| {
@@ -46,7 +48,7 @@ pub(super) async fn list(options: &List, client: &Client) -> Result<u8, Failure>
             harmless(&job.name),
             next(job),
             what(job),
-            told(&job.schedule),
+            in_words(&job.schedule),
             job.last_run
                 .as_ref()
                 .map_or_else(String::new, |run| last(job.kind, run)),
@@ -59,7 +61,7 @@ pub(super) async fn list(options: &List, client: &Client) -> Result<u8, Failure>
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn show(options: &Show, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn show(options: &ShowOptions, client: &Client) -> Result<u8, Failure> {
     let job: ScheduledJob = client.get(&path(&options.schedule), &[]).await?;
     if options.shown.format == Format::Json {
         json(&job);
@@ -72,7 +74,7 @@ pub(super) async fn show(options: &Show, client: &Client) -> Result<u8, Failure>
             if job.enabled { "yes" } else { "no, deleted" }.to_owned(),
         ),
         ("what", what(&job)),
-        ("when", told(&job.schedule)),
+        ("when", in_words(&job.schedule)),
         (
             "input",
             harmless(&Value::Object(job.input.clone()).to_string()),
@@ -98,14 +100,14 @@ pub(super) async fn show(options: &Show, client: &Client) -> Result<u8, Failure>
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn preview(options: &Show, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn preview(options: &ShowOptions, client: &Client) -> Result<u8, Failure> {
     let job: ScheduledJob = client.get(&path(&options.schedule), &[]).await?;
     if options.shown.format == Format::Json {
         json(&job.upcoming);
         return Ok(EXIT_SUCCESS);
     }
     if job.upcoming.is_empty() {
-        say!("Scheduled job {} starts no more.", harmless(&job.name));
+        say!("Scheduled job {} has no more starts.", harmless(&job.name));
     }
     for time in &job.upcoming {
         say!("{time}");
@@ -120,7 +122,7 @@ fn next(job: &ScheduledJob) -> String {
     }
 }
 
-/// The task or plan by its name, or Puppet and where.
+/// The name of the task or plan, or Puppet and its targets.
 fn what(job: &ScheduledJob) -> String {
     let name = job.input.get("name").and_then(Value::as_str);
     match (job.kind, name) {
@@ -132,7 +134,7 @@ fn what(job: &ScheduledJob) -> String {
     }
 }
 
-/// The last start and its job, or why there is none.
+/// The last start and its job, or the reason why there is none.
 fn last(kind: ScheduledType, run: &LastRun) -> String {
     let job = match kind {
         ScheduledType::Plan => "plan job",

@@ -1,4 +1,4 @@
-//! When a scheduled job starts, from the command line. Main type: [`When`].
+//! The schedule of a job, from the command line. Main type: [`ScheduleArguments`].
 
 use api_types::Timestamp;
 use api_types::schedules::{BlackoutWindow, CalendarDays, Interval, Schedule};
@@ -6,26 +6,27 @@ use api_types::schedules::{BlackoutWindow, CalendarDays, Interval, Schedule};
 use crate::terminal::harmless;
 use crate::{Failure, span};
 
-/// Once, again and again, by cron or by a calendar.
+/// One start, an interval, a cron expression or a calendar.
 #[derive(Debug, Default, clap::Args)]
 #[command(next_help_heading = "When")]
 #[command(group(
     clap::ArgGroup::new("when").args(["at", "every", "cron", "times"]).required(true).multiple(true)
 ))]
-pub(super) struct When {
-    /// The first start, with its offset, such as 2027-01-10T02:00:00+01:00; alone: the only one
+pub(super) struct ScheduleArguments {
+    /// First start, with its UTC offset, such as 2027-01-10T02:00:00+01:00; without --every the
+    /// only one
     #[arg(long, value_name = "TIME")]
     at: Option<String>,
-    /// Start again after this time, such as 30m, 4h, 1d, 2w; without --at the first start is that far off
+    /// Interval, such as 30m, 4h, 1d, 2w; without --at the first start is one interval from now
     #[arg(long, value_name = "TIME", conflicts_with_all = ["cron", "times"])]
     every: Option<String>,
-    /// Start by a cron text of five fields, or of six with seconds first
+    /// Cron expression with five fields, or six with seconds first
     #[arg(long, value_name = "CRON", conflicts_with = "times")]
     cron: Option<String>,
-    /// Start at these times of day, such as 02:30,14:30
+    /// Times of day to start at, such as 02:30,14:30
     #[arg(long, value_name = "TIMES", value_delimiter = ',')]
     times: Vec<String>,
-    /// With --times: only on these days, such as mon,fri
+    /// With --times: only on these days of the week, such as mon,fri
     #[arg(long, value_name = "DAYS", value_delimiter = ',', requires = "times")]
     weekdays: Vec<String>,
     /// With --times: only on these days of the month; -1 is the last one
@@ -40,39 +41,40 @@ pub(super) struct When {
     /// With --times: only in these months, 1 to 12
     #[arg(long, value_name = "MONTHS", value_delimiter = ',', requires = "times")]
     months: Vec<i8>,
-    /// With --times: only every so many weeks
+    /// With --times: only every this many weeks
     #[arg(long, value_name = "N", requires = "times")]
     every_weeks: Option<u32>,
-    /// The time zone of --cron, --times and --blackout, such as Europe/Berlin [default: UTC]
+    /// Time zone of --cron, --times and --blackout, such as Europe/Berlin [default: UTC]
     #[arg(long, value_name = "ZONE")]
     timezone: Option<String>,
-    /// Start each time up to so much later, so that not all start at once
+    /// Delay each start by a random time up to this, so that not all start at once
     #[arg(long, value_name = "TIME")]
     spread: Option<String>,
-    /// Nothing starts in this window: FROM/UNTIL, times of day or whole times; may be given several times
+    /// Blackout window without starts: FROM/UNTIL, times of day or full timestamps; may be given
+    /// several times
     #[arg(long = "blackout", value_name = "FROM/UNTIL")]
     blackouts: Vec<String>,
-    /// What happens to a start while the run before it goes on: skip, queue or allow [default: skip]
+    /// Behaviour if the previous run has not ended: skip, queue or allow [default: skip]
     #[arg(long, value_name = "WHAT")]
     overlap: Option<String>,
-    /// What happens to starts that the server missed: skip or run_once [default: skip]
+    /// Behaviour for starts that the server missed: skip or run_once [default: skip]
     #[arg(long, value_name = "WHAT")]
     missed: Option<String>,
-    /// With --missed run_once: how late it may be [default: 1h]
+    /// With --missed run_once: maximum delay of the start [default: 1h]
     #[arg(long, value_name = "TIME")]
     grace: Option<String>,
-    /// Nothing starts after this
+    /// No starts after this time
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
-    /// Start no more often than this
+    /// Maximum number of starts
     #[arg(long, value_name = "N")]
     max_runs: Option<u64>,
 }
 
 // === impl When ===
 
-impl When {
-    /// As the API has it. `now` is when the first of the starts after `--every` is counted from.
+impl ScheduleArguments {
+    /// The schedule in the API's form. `now` is the base of the first start of `--every`.
     pub(super) fn schedule(self, now: jiff::Timestamp) -> Result<Schedule, Failure> {
         let every = self.every.as_deref().map(span::seconds).transpose()?;
         let start_time = match (&self.at, every) {
@@ -120,7 +122,7 @@ fn time(option: &str, text: &str) -> Result<Timestamp, Failure> {
     text.parse().map(Timestamp).map_err(|_| {
         let text = harmless(text);
         Failure::Usage(format!(
-            "{option} {text} is no time with an offset; write it as 2027-01-10T02:00:00Z or 2027-01-10T02:00:00+01:00"
+            "{option} {text} is not a time with an offset; write it as 2027-01-10T02:00:00Z or 2027-01-10T02:00:00+01:00"
         ))
     })
 }
@@ -132,14 +134,14 @@ fn later(now: jiff::Timestamp, seconds: u64) -> Result<Timestamp, Failure> {
             .ok()
     });
     then.map(Timestamp)
-        .ok_or_else(|| Failure::Usage("--every is too far off".to_owned()))
+        .ok_or_else(|| Failure::Usage("--every is too long".to_owned()))
 }
 
 fn blackout(text: &str) -> Result<BlackoutWindow, Failure> {
     let Some((from, until)) = text.split_once('/') else {
         let text = harmless(text);
         return Err(Failure::Usage(format!(
-            "--blackout {text} is no window; write 22:00/06:00"
+            "--blackout {text} is not a window; write 22:00/06:00"
         )));
     };
     Ok(BlackoutWindow {
@@ -151,7 +153,7 @@ fn blackout(text: &str) -> Result<BlackoutWindow, Failure> {
 }
 
 /// A schedule in one line.
-pub(super) fn told(schedule: &Schedule) -> String {
+pub(super) fn in_words(schedule: &Schedule) -> String {
     let mut parts = Vec::new();
     if let Some(interval) = &schedule.interval {
         parts.push(format!("every {}", length(interval.value)));
@@ -181,7 +183,7 @@ pub(super) fn told(schedule: &Schedule) -> String {
     harmless(&parts.join(" "))
 }
 
-/// The largest unit that fits without a rest.
+/// The time in the largest unit that divides it.
 fn length(seconds: u64) -> String {
     let units = [(86_400, "d"), (3_600, "h"), (60, "min")];
     let unit = units
@@ -201,47 +203,47 @@ mod tests {
         "2026-11-21T20:00:00Z".parse().unwrap()
     }
 
-    fn schedule(when: When) -> Schedule {
+    fn schedule(when: ScheduleArguments) -> Schedule {
         when.schedule(now()).unwrap()
     }
 
     #[test]
     fn an_interval_without_a_start_begins_one_interval_from_now() {
-        let every = When {
+        let every = ScheduleArguments {
             every: Some("4h".to_owned()),
-            ..When::default()
+            ..ScheduleArguments::default()
         };
         let schedule = schedule(every);
         assert_eq!(
             schedule.start_time.unwrap().to_string(),
             "2026-11-22T00:00:00Z"
         );
-        assert_eq!(told(&schedule), "every 4 h");
+        assert_eq!(in_words(&schedule), "every 4 h");
     }
 
     #[test]
     fn a_time_keeps_its_moment() {
-        let at = When {
+        let at = ScheduleArguments {
             at: Some("2027-01-10T02:00:00+01:00".to_owned()),
-            ..When::default()
+            ..ScheduleArguments::default()
         };
         let schedule = schedule(at);
         assert_eq!(
             schedule.start_time.unwrap().to_string(),
             "2027-01-10T01:00:00Z"
         );
-        assert_eq!(told(&schedule), "once");
+        assert_eq!(in_words(&schedule), "once");
     }
 
     #[test]
     fn a_calendar_and_its_windows_are_told() {
-        let when = When {
+        let when = ScheduleArguments {
             times: vec!["02:00".to_owned()],
             weekdays: vec!["sat".to_owned()],
             timezone: Some("Europe/Berlin".to_owned()),
             blackouts: vec!["22:00/06:00".to_owned()],
             spread: Some("15m".to_owned()),
-            ..When::default()
+            ..ScheduleArguments::default()
         };
         let schedule = schedule(when);
         assert_eq!(schedule.spread_seconds, Some(900));
@@ -249,45 +251,45 @@ mod tests {
             (schedule.blackouts[0].from.as_str(), schedule.start_time),
             ("22:00", None)
         );
-        assert_eq!(told(&schedule), "at 02:00 on sat (Europe/Berlin)");
+        assert_eq!(in_words(&schedule), "at 02:00 on sat (Europe/Berlin)");
     }
 
     #[test]
     fn mistakes_are_named() {
-        let said = |when: When| when.schedule(now()).unwrap_err().to_string();
+        let said = |when: ScheduleArguments| when.schedule(now()).unwrap_err().to_string();
         let bad = || Some("soon".to_owned());
         assert!(
-            said(When {
+            said(ScheduleArguments {
                 at: bad(),
-                ..When::default()
+                ..ScheduleArguments::default()
             })
             .contains("--at soon")
         );
         assert!(
-            said(When {
+            said(ScheduleArguments {
                 until: bad(),
-                ..When::default()
+                ..ScheduleArguments::default()
             })
             .contains("--until soon")
         );
         assert!(
-            said(When {
+            said(ScheduleArguments {
                 every: bad(),
-                ..When::default()
+                ..ScheduleArguments::default()
             })
             .contains("soon")
         );
         assert!(
-            said(When {
+            said(ScheduleArguments {
                 blackouts: vec!["22:00".to_owned()],
-                ..When::default()
+                ..ScheduleArguments::default()
             })
             .contains("22:00/06:00")
         );
-        let endless = When {
+        let endless = ScheduleArguments {
             every: Some("99999999999w".to_owned()),
-            ..When::default()
+            ..ScheduleArguments::default()
         };
-        assert!(said(endless).contains("too far off"));
+        assert!(said(endless).contains("too long"));
     }
 }

@@ -1,8 +1,7 @@
-//! The files of Puppet's client tools: where they are and what they say. Main types: [`Places`],
-//! [`Options`].
+//! Configuration files of Puppet's client tools. Main types: [`ConfigDirectories`], [`Options`].
 //!
-//! The rule: a file that was named replaces all others and must be there; of the others the user's
-//! beats the machine's, key by key.
+//! Invariant: a file named on the command line replaces all others and must exist; otherwise each
+//! key of the user's file overrides that of the machine's file.
 
 use std::path::{Path, PathBuf};
 
@@ -11,32 +10,32 @@ use serde::Deserialize;
 use crate::Failure;
 use crate::input::{read_if_there, read_limited};
 
-/// Whose files are read.
+/// The tool whose files are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tool {
     /// `orchestrator.conf`.
     Orchestrator,
-    /// `puppet-access.conf`, and `orchestrator.conf` for what is not there.
+    /// `puppet-access.conf`, and `orchestrator.conf` for missing keys.
     Access,
 }
 
-/// Where files are.
+/// Directories of configuration files.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct ConfigDirectories {
     pub(super) home: PathBuf,
     pub(super) machine: PathBuf,
 }
 
-/// `orchestrator.conf` has its keys below `options`, `puppet-access.conf` has them at the top; keys of
-/// other tools are none of our business and ignored.
+/// `orchestrator.conf` has its keys below `options`, `puppet-access.conf` at the top level; keys of
+/// other tools are ignored.
 #[derive(Debug, Default, Deserialize)]
-struct File {
+struct ConfigFile {
     options: Option<Options>,
     #[serde(flatten)]
     top: Options,
 }
 
-/// What a file says.
+/// The keys of a file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) struct Options {
@@ -49,25 +48,25 @@ pub(super) struct Options {
     pub(super) color: Option<bool>,
 }
 
-/// Where the files of the machine are.
+/// Directory of the machine's files.
 const MACHINE: &str = "/etc/puppetlabs/client-tools";
-/// Where the user's are, below the home directory.
+/// Directory of the user's files, relative to the home directory.
 pub(super) const USER: &str = ".puppetlabs/client-tools";
 const ORCHESTRATOR_FILE: &str = "orchestrator.conf";
 const ACCESS_FILE: &str = "puppet-access.conf";
 
 // === impl Places ===
 
-impl Places {
-    /// This user's and this machine's.
-    pub(super) fn here() -> Self {
+impl ConfigDirectories {
+    /// The directories of this user and this machine.
+    pub(super) fn of_this_machine() -> Self {
         Self {
             home: std::env::home_dir().unwrap_or_default(),
             machine: MACHINE.into(),
         }
     }
 
-    /// All files of `tool` as one, or the one that was named.
+    /// All files of `tool` combined, or only the named one.
     pub(super) fn options(&self, tool: Tool, named: Option<&Path>) -> Result<Options, Failure> {
         if let Some(path) = named {
             return parse(path, &read_limited(path)?);
@@ -93,7 +92,7 @@ impl Places {
         Ok(None)
     }
 
-    /// The user's file, then the machine's.
+    /// The paths of the user's file and the machine's.
     fn of(&self, name: &str) -> [PathBuf; 2] {
         [self.home.join(USER).join(name), self.machine.join(name)]
     }
@@ -122,7 +121,7 @@ fn read(path: &Path) -> Result<Options, Failure> {
 }
 
 fn parse(path: &Path, text: &str) -> Result<Options, Failure> {
-    decode_errors::json::from_str::<File>(text)
+    decode_errors::json::from_str::<ConfigFile>(text)
         .map(|file| file.options.unwrap_or_default().or(file.top))
         .map_err(|error| Failure::Content {
             place: path.display().to_string(),

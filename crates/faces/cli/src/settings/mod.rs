@@ -1,7 +1,7 @@
-//! Where the API is and how to trust it. Main type: [`Connection`].
+//! The API's address and the certificates to trust. Main type: [`Connection`].
 //!
-//! The rule: a flag beats the environment, the environment beats the user's file, that beats the
-//! machine's file; the files are those of Puppet's client tools.
+//! Invariant: a flag overrides the environment, which overrides the user's file, which overrides
+//! the machine's file; the files are those of Puppet's client tools.
 
 mod files;
 
@@ -12,21 +12,21 @@ use crate::Failure;
 use crate::defaults::SERVICE_URL;
 use crate::input::read_limited;
 
-use files::Places;
+use files::ConfigDirectories;
 pub(crate) use files::Tool;
 
-/// Flags that every verb takes. The environment is read by [`Connection::settings`] and not by `clap`,
-/// which would print a variable that is set as if it had been typed.
+/// Flags of all verbs. Environment variables are read by [`Connection::settings`] and not by
+/// `clap`, which would print a variable that is set as if it had been typed.
 #[derive(Clone, Debug, Default, clap::Args)]
 #[command(next_help_heading = "Connection")]
 pub struct Connection {
-    /// The API's address [env: TUTTI_SERVICE_URL] [default: https://localhost:8143]
+    /// URL of the API [env: TUTTI_SERVICE_URL] [default: https://localhost:8143]
     #[arg(long, global = true, value_name = "URL")]
     service_url: Option<String>,
-    /// The CA's certificate that the server is checked against [env: TUTTI_CACERT]
+    /// CA certificate that verifies the server [env: TUTTI_CACERT]
     #[arg(long, alias = "ca-cert", global = true, value_name = "FILE")]
     cacert: Option<PathBuf>,
-    /// Where the token is kept [env: TUTTI_TOKEN_FILE] [default: ~/.puppetlabs/token]
+    /// Token file [env: TUTTI_TOKEN_FILE] [default: ~/.puppetlabs/token]
     #[arg(long, short = 'T', aliases = ["token", "token-path"], global = true, value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// Read this file instead of those in ~/.puppetlabs/client-tools and /etc/puppetlabs/client-tools
@@ -34,41 +34,41 @@ pub struct Connection {
     config_file: Option<PathBuf>,
 }
 
-/// What is in force after all places were read.
+/// The effective settings from all sources.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub service_url: String,
-    /// The address to connect to, whatever the name in `service_url` resolves to.
+    /// Address to connect to, whatever the name in `service_url` resolves to.
     pub address: Option<SocketAddr>,
     pub cacert: Option<PathBuf>,
     pub token_file: PathBuf,
-    /// Where code is taken from when nobody says.
+    /// Default environment of the verbs.
     pub environment: Option<String>,
-    /// Whether jobs are noop when nobody says.
+    /// True if jobs are noop by default.
     pub noop: bool,
-    /// False: no colours, ever.
+    /// False if output must never have colours.
     pub color: bool,
-    /// A client certificate and its key; only for `PuppetDB` itself and for the CA.
+    /// Client certificate and its key; only for `PuppetDB` itself and for the CA.
     pub identity: Option<Identity>,
 }
 
-/// A client certificate and its key, by file.
+/// Files of a client certificate and its key.
 #[derive(Clone, Debug)]
 pub(crate) struct Identity {
     pub cert: PathBuf,
     pub key: PathBuf,
 }
 
-/// Where Puppet's agent keeps the CA's certificate.
+/// The CA certificate of Puppet's agent.
 const PUPPET_CACERT: &str = "/etc/puppetlabs/puppet/ssl/certs/ca.pem";
 const USER_TOKEN: &str = ".puppetlabs/token";
-/// What Puppet Enterprise's files have behind the address, and this client puts there itself.
+/// Paths that Puppet Enterprise's files have in the URL, and that this client adds itself.
 const SERVICE_PATHS: [&str; 3] = ["/rbac-api", "/orchestrator/v1", "/orchestrator"];
 
 // === impl Connection ===
 
 impl Connection {
-    /// From values that were typed, by the ids of their arguments.
+    /// Builds a connection from typed values, by the ids of their arguments.
     pub(crate) fn of_values<'v>(value: impl Fn(&str) -> Option<&'v str>) -> Self {
         let path = |id: &str| value(id).map(PathBuf::from);
         Self {
@@ -79,17 +79,17 @@ impl Connection {
         }
     }
 
-    /// What is in force for most verbs.
+    /// The effective settings of most verbs.
     pub(crate) fn settings(&self) -> Result<Settings, Failure> {
         self.settings_of(Tool::Orchestrator)
     }
 
-    /// What is in force for the verbs of `tool`.
+    /// The effective settings of the verbs of `tool`.
     pub(crate) fn settings_of(&self, tool: Tool) -> Result<Settings, Failure> {
-        self.settings_at(tool, &Places::here())
+        self.settings_at(tool, &ConfigDirectories::of_this_machine())
     }
 
-    fn settings_at(&self, tool: Tool, places: &Places) -> Result<Settings, Failure> {
+    fn settings_at(&self, tool: Tool, places: &ConfigDirectories) -> Result<Settings, Failure> {
         let file = places.options(tool, self.config_file.as_deref())?;
         let default_cacert = || Some(PathBuf::from(PUPPET_CACERT)).filter(|path| path.exists());
         let flags = self.clone();
@@ -118,30 +118,30 @@ impl Connection {
         })
     }
 
-    /// What `puppetdb.conf` says, which has a form of its own: the file that was named, or the user's,
-    /// or the machine's.
+    /// The text of `puppetdb.conf`, which has its own format: the named file, or the user's, or the
+    /// machine's.
     pub(crate) fn text_of(&self, name: &str) -> Result<Option<(PathBuf, String)>, Failure> {
         match &self.config_file {
             Some(path) => Ok(Some((path.clone(), read_limited(path)?))),
-            None => Places::here().text(name),
+            None => ConfigDirectories::of_this_machine().text(name),
         }
     }
 
-    /// Whether somebody typed which CA counts.
-    pub(crate) fn names_a_ca(&self) -> bool {
+    /// True if a flag or the environment names the CA.
+    pub(crate) fn has_explicit_ca(&self) -> bool {
         self.cacert.is_some()
     }
 
-    /// A file that was named, and nothing else.
+    /// A connection that reads only the named file.
     #[cfg(test)]
-    pub(crate) fn reading(path: &std::path::Path) -> Self {
+    pub(crate) fn from_file(path: &std::path::Path) -> Self {
         Self {
             config_file: Some(path.to_owned()),
             ..Self::default()
         }
     }
 
-    /// Whether a flag, the environment or a file says where the API is.
+    /// True if a flag, the environment or a file names the API's URL.
     ///
     /// # Errors
     /// A file cannot be read.
@@ -149,24 +149,25 @@ impl Connection {
         if self.service_url.is_some() || variable("TUTTI_SERVICE_URL").is_some() {
             return Ok(true);
         }
-        let file = Places::here().options(Tool::Orchestrator, self.config_file.as_deref())?;
+        let file = ConfigDirectories::of_this_machine()
+            .options(Tool::Orchestrator, self.config_file.as_deref())?;
         Ok(file.service_url.is_some())
     }
 
-    /// Whether somebody typed where the API is.
-    pub(crate) fn names_a_service(&self) -> bool {
+    /// True if a flag or the environment names the API's URL.
+    pub(crate) fn has_explicit_service(&self) -> bool {
         self.service_url.is_some()
     }
 }
 
-/// The address without what Puppet Enterprise's files have behind it.
+/// The URL without the path that Puppet Enterprise's files have.
 fn base(url: &str) -> String {
     let url = url.trim_end_matches('/');
     let path = SERVICE_PATHS.iter().find_map(|path| url.strip_suffix(path));
     path.unwrap_or(url).trim_end_matches('/').to_owned()
 }
 
-/// A variable that is set to nothing counts as not set.
+/// An environment variable; an empty one counts as not set.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
@@ -178,7 +179,7 @@ mod tests {
     use super::files::USER;
     use super::*;
 
-    /// The settings where the user's and the machine's files have these texts.
+    /// The settings if the user's and the machine's files have these texts.
     fn settings(tool: Tool, connection: &Connection, files: &[(&str, &str)]) -> Settings {
         let directory = tempfile::tempdir().unwrap();
         let (home, machine) = (
@@ -193,7 +194,7 @@ mod tests {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text).unwrap();
         }
-        let places = Places { home, machine };
+        let places = ConfigDirectories { home, machine };
         connection.settings_at(tool, &places).unwrap()
     }
 

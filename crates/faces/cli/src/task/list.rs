@@ -2,53 +2,59 @@
 
 use api_types::TaskList;
 
-use super::Environment;
+use super::EnvironmentOption;
 use crate::client::Client;
 use crate::named_list::{self, NamedLine};
-use crate::shown::{Shown, json};
+use crate::output::{OutputOptions, json};
 use crate::{EXIT_SUCCESS, Failure, Format};
 
-/// Of which environment.
+/// Arguments of `tutti task list`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
     #[command(flatten)]
-    environment: Environment,
+    environment: EnvironmentOption,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
-/// Which tasks are listed.
+/// The tasks to list.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Which {
+pub(super) enum TaskSelection {
     All,
     Permitted,
 }
 
 pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
     let environment = options.environment.of(client);
-    show(client, &environment, Which::All, options.shown.format).await
+    show(
+        client,
+        &environment,
+        TaskSelection::All,
+        options.shown.format,
+    )
+    .await
 }
 
-/// Lists the tasks of `environment`.
+/// Prints the tasks of `environment`.
 pub(super) async fn show(
     client: &Client,
     environment: &str,
-    which: Which,
+    which: TaskSelection,
     format: Format,
 ) -> Result<u8, Failure> {
     let path = ["orchestrator", "v1", "tasks"];
     let query = [("environment", environment)];
     let mut list: TaskList = client.get(&path, &query).await?;
     list.items
-        .retain(|task| which == Which::All || task.permitted);
+        .retain(|task| which == TaskSelection::All || task.permitted);
     if format == Format::Json {
         json(&list);
         return Ok(EXIT_SUCCESS);
     }
     if list.items.is_empty() {
         let more = match which {
-            Which::All => "",
-            Which::Permitted => " that you may run; --all shows the others",
+            TaskSelection::All => "",
+            TaskSelection::Permitted => " that you may run; --all shows the others",
         };
         say!("No tasks in environment {environment}{more}.");
     }

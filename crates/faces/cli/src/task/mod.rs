@@ -4,16 +4,16 @@ mod list;
 mod run;
 mod show;
 
-pub(crate) use run::left_out;
+pub(crate) use run::print_left_out_nodes;
 
 use api_types::{Object, TaskDetail};
 use serde_json::Value;
 
 use crate::client::Client;
 use crate::settings::Connection;
-use crate::{Failure, Name};
+use crate::{Failure, ProgramName};
 
-/// What can be done with tasks.
+/// Verbs of `tutti task`.
 #[expect(
     clippy::large_enum_variant,
     reason = "one is made in the life of the process, and moved once"
@@ -27,7 +27,7 @@ pub enum Verb {
   tutti task run service --node-group 'Web servers' --params '{\"name\":\"nginx\",\"action\":\"restart\"}'
   tutti task run --failed-of 81")]
     Run(run::Options),
-    /// Show one task: what it does, its parameters, its files; without a name, list the tasks
+    /// Show one task: its description, its parameters, its files; without a name, list the tasks
     #[command(after_long_help = "Examples:\n  tutti task show\n  tutti task show package")]
     Show(show::Options),
     /// List the tasks of an environment
@@ -35,26 +35,30 @@ pub enum Verb {
     List(list::Options),
 }
 
-/// Where the task's code is.
+/// Option for the environment of a task or plan.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Environment {
-    /// The environment whose code is used [default: that of orchestrator.conf, or production]
+pub(crate) struct EnvironmentOption {
+    /// Environment with the code [default: that of orchestrator.conf, or production]
     #[arg(long, short = 'e', value_name = "NAME")]
     environment: Option<String>,
 }
 
-impl Environment {
-    /// The one that counts.
+impl EnvironmentOption {
+    /// The effective environment.
     pub(crate) fn of(&self, client: &Client) -> String {
         let named = self.environment.as_ref().or(client.environment.as_ref());
         named.map_or_else(|| PRODUCTION.to_owned(), Clone::clone)
     }
 }
 
-/// Where code is when nobody says otherwise.
+/// The default environment.
 const PRODUCTION: &str = "production";
 
-pub(crate) async fn run(verb: Verb, connection: &Connection, name: Name) -> Result<u8, Failure> {
+pub(crate) async fn run(
+    verb: Verb,
+    connection: &Connection,
+    name: ProgramName,
+) -> Result<u8, Failure> {
     let client = Client::with_token(connection)?.called(name);
     match verb {
         Verb::Run(options) => Box::pin(run::run(options, &client)).await,
@@ -68,7 +72,7 @@ pub(crate) fn segments(task: &str) -> (&str, &str) {
     task.split_once("::").unwrap_or((task, "init"))
 }
 
-/// What the server knows of a task.
+/// The server's description of a task.
 pub(crate) async fn detail(
     client: &Client,
     task: &str,
@@ -79,7 +83,8 @@ pub(crate) async fn detail(
     client.get(&path, &[("environment", environment)]).await
 }
 
-/// Whether the task or plan wants text here, so that `version=1.10` is not read as a number.
+/// True if the task or plan declares this parameter as text, so that `version=1.10` is not read as
+/// a number.
 pub(crate) fn is_text(metadata: &Object, key: &str) -> bool {
     let declared = metadata
         .get("parameters")

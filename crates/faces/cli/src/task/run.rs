@@ -3,57 +3,57 @@
 use api_types::{Job, JobCreated, Object, TaskCommand};
 use serde_json::Value;
 
-use super::{Environment, detail, is_text};
+use super::{EnvironmentOption, detail, is_text};
 use crate::client::Client;
-use crate::rollout::Rollout;
-use crate::shown::Shown;
-use crate::targets::Targets;
-use crate::{EXIT_SUCCESS, Failure, Format, Name, follow, params, terminal};
+use crate::output::OutputOptions;
+use crate::rollout::RolloutArguments;
+use crate::targets::TargetOptions;
+use crate::{EXIT_SUCCESS, Failure, Format, ProgramName, follow, params, terminal};
 
-/// Nodes that are named when they were left out.
+/// Number of left-out nodes that are named.
 const NODES_NAMED: usize = 10;
 
-/// What to run where.
+/// Arguments of `tutti task run`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// The task, such as package or service::restart; with --failed-of or --unreached-of it may be left away: the
-    /// job's own task then runs again with its parameters
+    /// Task, such as package or service::restart; may be omitted with --failed-of or
+    /// --unreached-of: the job's own task then runs again with its parameters
     #[arg(required_unless_present_any = ["failed_of", "unreached_of"])]
     task: Option<String>,
-    /// Parameters: what is JSON is taken as JSON, the rest as text
+    /// Parameters: a value that is JSON is taken as JSON, any other as text
     #[arg(value_name = "KEY=VALUE")]
     pairs: Vec<String>,
     /// All parameters as a JSON object, or @FILE
     #[arg(long, value_name = "JSON")]
     params: Option<String>,
     #[command(flatten)]
-    targets: Targets,
+    targets: TargetOptions,
     #[command(flatten)]
-    environment: Environment,
-    /// Let the task say what it would do; only for tasks that can
+    environment: EnvironmentOption,
+    /// Run the task in noop mode; only for tasks that support it
     #[arg(long)]
     noop: bool,
-    /// How many nodes at once [default: the server's limit]
+    /// Number of nodes at once [default: the server's limit]
     #[arg(long, value_name = "N", value_parser = crate::span::count)]
     concurrency: Option<u32>,
     #[command(flatten)]
-    rollout: Rollout,
-    /// How long one node may take: seconds, or 15m, 4h, 1d
+    rollout: RolloutArguments,
+    /// Time limit for one node: seconds, or 15m, 4h, 1d
     #[arg(long, value_name = "TIME", value_parser = crate::span::seconds)]
     timeout: Option<u64>,
-    /// Why; kept with the job
+    /// Reason, stored with the job
     #[arg(long)]
     description: Option<String>,
     /// Print the job's number and do not wait
     #[arg(long)]
     no_wait: bool,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
 pub(crate) async fn run(options: Options, client: &Client) -> Result<u8, Failure> {
     let scope = options.targets.scope(client).await?;
-    let told = options.targets.told(&scope);
+    let told = options.targets.in_words(&scope);
     let TaskToRun {
         environment,
         task,
@@ -79,14 +79,14 @@ pub(crate) async fn run(options: Options, client: &Client) -> Result<u8, Failure
     let created: JobCreated = client
         .post(&["orchestrator", "v1", "command", "task"], &command)
         .await?;
-    left_out(&created);
+    print_left_out_nodes(&created);
     let number = created.job.name;
     if options.no_wait {
         say!("{number}");
         return Ok(EXIT_SUCCESS);
     }
     let format = options.shown.format;
-    if format == Format::Human && client.name == Name::Puppet {
+    if format == Format::Human && client.name == ProgramName::Puppet {
         say!("Starting job ...");
     } else if format == Format::Human {
         announce(&task, &told, &number, noop);
@@ -94,7 +94,7 @@ pub(crate) async fn run(options: Options, client: &Client) -> Result<u8, Failure
     follow::follow(client, &number, format).await
 }
 
-/// A task and how it runs.
+/// A task with its parameters and options.
 struct TaskToRun {
     environment: String,
     task: String,
@@ -102,11 +102,11 @@ struct TaskToRun {
     noop: bool,
 }
 
-/// The task that was typed, or that of the job whose nodes are meant.
+/// The task that was typed, or that of the job named by --failed-of or --unreached-of.
 async fn task_to_run(options: &Options, client: &Client) -> Result<TaskToRun, Failure> {
     match (&options.task, options.targets.earlier_job()) {
         (Some(pair), Some(_)) if pair.contains('=') => Err(Failure::Usage(format!(
-            "`{pair}` stands where the task's name belongs; parameters need the task in front of them"
+            "`{pair}` is in the place of the task's name; name the task before its parameters"
         ))),
         (Some(task), _) => {
             let environment = options.environment.of(client);
@@ -122,12 +122,16 @@ async fn task_to_run(options: &Options, client: &Client) -> Result<TaskToRun, Fa
                 noop,
             })
         }
-        (None, job) => again(options, client, job.unwrap_or_default()).await,
+        (None, job) => rerun_task(options, client, job.unwrap_or_default()).await,
     }
 }
 
-/// The same task once more. What was secret then is not known any more.
-async fn again(options: &Options, client: &Client, number: &str) -> Result<TaskToRun, Failure> {
+/// The task of an earlier job. Its sensitive parameters are not stored.
+async fn rerun_task(
+    options: &Options,
+    client: &Client,
+    number: &str,
+) -> Result<TaskToRun, Failure> {
     let job: Job = client
         .get(&["orchestrator", "v1", "jobs", number], &[])
         .await?;
@@ -169,8 +173,8 @@ fn announce(task: &str, told: &str, number: &str, noop: bool) {
     );
 }
 
-/// Nodes that the user may not run the task on are not part of the job.
-pub(crate) fn left_out(created: &JobCreated) {
+/// Prints the nodes that are not part of the job because the user may not run the task on them.
+pub(crate) fn print_left_out_nodes(created: &JobCreated) {
     let count = created.not_permitted.len();
     if count == 0 {
         return;

@@ -3,34 +3,34 @@
 use api_types::TaskDetail;
 use serde_json::Value;
 
-use super::list::{self, Which};
-use super::{Environment, segments};
+use super::list::{self, TaskSelection};
+use super::{EnvironmentOption, segments};
 use crate::client::Client;
-use crate::shown::{Shown, json};
+use crate::output::{OutputOptions, json};
 use crate::terminal::{dim, harmless, heading, name};
 use crate::{EXIT_SUCCESS, Failure, Format};
 
-/// Which task.
+/// Arguments of `tutti task show`.
 #[derive(Debug, clap::Args)]
 pub struct Options {
-    /// The task, such as package or service::restart; absent: all
+    /// Task, such as package or service::restart; all when absent
     task: Option<String>,
-    /// Also tasks that you may not run
+    /// Include tasks that you may not run
     #[arg(long, conflicts_with = "task")]
     all: bool,
     #[command(flatten)]
-    environment: Environment,
+    environment: EnvironmentOption,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
 pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
     let environment = options.environment.of(client);
     let Some(task) = &options.task else {
         let which = if options.all {
-            Which::All
+            TaskSelection::All
         } else {
-            Which::Permitted
+            TaskSelection::Permitted
         };
         return list::show(client, &environment, which, options.shown.format).await;
     };

@@ -125,7 +125,7 @@ async fn what_cannot_run_again_is_said() {
     assert!(
         refused(task_job(json!([])), words)
             .await
-            .contains("where the task's name belongs")
+            .contains("in the place of the task's name")
     );
 
     let mut none = answers(job("finished", json!({})));

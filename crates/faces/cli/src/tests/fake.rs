@@ -129,7 +129,7 @@ impl Fake {
                 error: String::new(),
             },
             Err(failure) => {
-                let error = anstream::adapter::strip_str(&failure.shown()).to_string();
+                let error = anstream::adapter::strip_str(&failure.to_terminal_text()).to_string();
                 Ran {
                     code: EXIT_ERROR,
                     printed,

@@ -268,7 +268,7 @@ async fn what_a_plan_asks_is_answered_where_nobody_must_type() {
         (&texts, "", "\"Colour?\"; answer with --answer"),
         (&texts, " --deny", "not for approval"),
         (&[menu], " --answer blue", "none of 1"),
-        (&[secret], " --answer x", "which is no argument"),
+        (&[secret], " --answer x", "which must not be an argument"),
         (&two, "", "several steps wait: 4, 2.1"),
     ] {
         let fake = waiting(items).await;

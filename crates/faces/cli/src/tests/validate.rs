@@ -234,7 +234,7 @@ fn metadata_of_tasks_is_checked_with_the_place_of_the_mistake() {
         "parameters.a.type: unknown type 'Strin'",
         "m/tasks/text.json:3:3",
         "m/tasks/odd.json:2:3",
-        "`descripton` is no key of a task's metadata",
+        "`descripton` is an unknown key of task metadata",
         "4 files: 2 errors, 1 warning",
     ] {
         assert!(printed.contains(part), "{part}: {printed}");

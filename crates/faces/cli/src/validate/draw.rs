@@ -1,19 +1,19 @@
-//! Findings for people: the source, with what is wrong marked in it. Main function: [`all`].
+//! Prints findings with the marked source. Main function: [`all`].
 
 use annotate_snippets::{AnnotationKind, Element, Level, Renderer, Snippet};
 use syntax::{Diagnostic, Severity, Span};
 
-use super::Checked;
+use super::CheckedSource;
 use crate::terminal;
 
 /// Prints every finding of a source, errors first.
-pub(super) fn all(checked: &Checked) {
+pub(super) fn all(checked: &CheckedSource) {
     for one in &checked.found {
         say!("{}\n", drawn(checked, one));
     }
 }
 
-fn drawn(checked: &Checked, one: &Diagnostic) -> String {
+fn drawn(checked: &CheckedSource, one: &Diagnostic) -> String {
     let text = &**checked.source.text();
     let level = match one.severity {
         Severity::Error => Level::ERROR,
@@ -44,11 +44,11 @@ fn drawn(checked: &Checked, one: &Diagnostic) -> String {
         .render(&[group])
 }
 
-/// A place that can be marked: within the text and, where it is empty, wide enough to be seen.
+/// The range to mark: within the text and, if it is empty, wide enough to be visible.
 fn visible(text: &str, span: Span) -> std::ops::Range<usize> {
     let start = floor(text, (span.start as usize).min(text.len()));
     let end = ceiling(text, (span.end as usize).min(text.len()));
-    // a long text is marked where it begins
+    // A long range is marked on its first line.
     let line = text[start..].find('\n').map_or(text.len(), |at| start + at);
     let end = end.clamp(start, line.max(start));
     start..end

@@ -1,4 +1,5 @@
-//! What is checked: files, what directories hold, standard input. Main function: [`inputs`].
+//! Collects the sources to check: files, the content of directories, standard input. Main function:
+//! [`inputs`].
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -9,29 +10,30 @@ use super::{Language, Options};
 use crate::Failure;
 use crate::defaults::SOURCE_DEPTH_MAX;
 
-/// One source.
-pub(super) struct Input {
-    /// As messages show it.
+/// A source to check.
+pub(super) struct SourceInput {
+    /// The name shown in messages.
     pub(super) name: String,
     pub(super) path: Option<PathBuf>,
-    /// The module that the file is in, and where.
+    /// The module of the file, and the path in that module.
     pub(super) module: Option<(Arc<ModuleRoot>, PathBuf)>,
     pub(super) bytes: Vec<u8>,
     pub(super) epp: bool,
     pub(super) in_plans: bool,
     pub(super) language: Language,
-    /// The path in its module of a function in Ruby.
+    /// The path in its module, if the file is a Ruby function.
     pub(super) ruby_function: Option<String>,
 }
 
-/// Directories of modules by whose names their files are loaded.
+/// Directories of modules in which files are loaded by name.
 const KINDS: [&str; 4] = ["manifests", "functions", "types", "plans"];
 
-/// Directories of environments and modules whose files are data, whatever is called `plans` below them.
+/// Directories of environments and modules whose files are data, even in a directory `plans` below
+/// them.
 const DATA_DIRECTORIES: [&str; 4] = ["data", "files", "hieradata", "templates"];
 
-/// Reads all, in the order of the command line; those of a directory by name.
-pub(super) fn inputs(options: &Options) -> Result<Vec<Input>, Failure> {
+/// Reads all sources, in the order of the command line; those of a directory are sorted by name.
+pub(super) fn inputs(options: &Options) -> Result<Vec<SourceInput>, Failure> {
     let mut inputs = Vec::new();
     let mut modules = ModuleRoots::default();
     for path in &options.paths {
@@ -48,7 +50,7 @@ pub(super) fn inputs(options: &Options) -> Result<Vec<Input>, Failure> {
             collect(path, 0, &mut found)?;
             found.sort();
             for path in found {
-                let place = Place::of(&path, &mut modules)?;
+                let place = FileLocation::of(&path, &mut modules)?;
                 let is_checked = match language(&path) {
                     Language::Puppet if has_extension(&path, "rb") => {
                         ruby_function(&path).is_some()
@@ -62,14 +64,14 @@ pub(super) fn inputs(options: &Options) -> Result<Vec<Input>, Failure> {
                 }
             }
         } else {
-            let place = Place::of(path, &mut modules)?;
+            let place = FileLocation::of(path, &mut modules)?;
             inputs.push(file(path, place)?);
         }
     }
     Ok(inputs)
 }
 
-fn standard_input(options: &Options) -> Result<Input, Failure> {
+fn standard_input(options: &Options) -> Result<SourceInput, Failure> {
     let mut bytes = Vec::new();
     std::io::stdin()
         .lock()
@@ -78,7 +80,7 @@ fn standard_input(options: &Options) -> Result<Input, Failure> {
             path: "-".into(),
             source,
         })?;
-    Ok(Input {
+    Ok(SourceInput {
         name: "-".to_owned(),
         path: None,
         module: None,
@@ -93,12 +95,12 @@ fn standard_input(options: &Options) -> Result<Input, Failure> {
     })
 }
 
-fn file(path: &Path, place: Place) -> Result<Input, Failure> {
+fn file(path: &Path, place: FileLocation) -> Result<SourceInput, Failure> {
     let bytes = std::fs::read(path).map_err(|source| Failure::Read {
         path: path.to_owned(),
         source,
     })?;
-    Ok(Input {
+    Ok(SourceInput {
         name: path.display().to_string(),
         path: Some(path.to_owned()),
         module: place.module,
@@ -110,19 +112,19 @@ fn file(path: &Path, place: Place) -> Result<Input, Failure> {
     })
 }
 
-/// Where a file stands.
-struct Place {
+/// The location of a file.
+struct FileLocation {
     module: Option<(Arc<ModuleRoot>, PathBuf)>,
     in_plans: bool,
 }
 
-impl Place {
+impl FileLocation {
     fn of(path: &Path, modules: &mut ModuleRoots) -> Result<Self, Failure> {
         let full = std::path::absolute(path).map_err(|source| Failure::Read {
             path: path.to_owned(),
             source,
         })?;
-        // `.` and `..` as the user meant them; what cannot be resolved is taken as it is written
+        // Resolves `.` and `..`; a path that cannot be resolved is used as written.
         let full = full.canonicalize().unwrap_or(full);
         let module = modules.of(&full).and_then(|module| {
             let below = module.below(&full)?.to_owned();
@@ -135,7 +137,7 @@ impl Place {
         Ok(Self { module, in_plans })
     }
 
-    /// Whether a YAML file found in a directory is a plan; other YAML is data.
+    /// True if a YAML file found in a directory is a plan; other YAML is data.
     fn is_yaml_plan(&self, path: &Path) -> bool {
         let is_data = |name: &str| path.components().any(|part| part.as_os_str() == name);
         let is_known = self.module.is_some();
@@ -143,7 +145,7 @@ impl Place {
     }
 }
 
-/// The path in its module of a file with a function in Ruby in whose place a built-in one would be called.
+/// The path in its module of a Ruby function that a built-in function replaces.
 fn ruby_function(path: &Path) -> Option<String> {
     let full = std::path::absolute(path).ok()?;
     let text = full.to_str()?;
@@ -151,19 +153,19 @@ fn ruby_function(path: &Path) -> Option<String> {
         .iter()
         .filter_map(|directory| text.rfind(&format!("/{directory}/")));
     let below = &text[starts.max()? + 1..];
-    // Files with other names are no functions that are built in.
+    // Files with other names are no built-in functions.
     stdlib::replaces(below, b"").map(|_| below.to_owned())
 }
 
-/// Whether the nearest directory above that says what a module's files are is `plans`.
+/// True if `plans` is the nearest parent directory that determines the kind of the file.
 fn is_in_plans(full: &Path) -> bool {
     let mut above = full.ancestors().skip(1).filter_map(Path::file_name);
     let nearest = above.find(|name| KINDS.iter().any(|kind| *kind == *name));
     nearest.is_some_and(|name| name == "plans")
 }
 
-/// Every manifest, template, YAML and JSON file below. Hidden directories and links to directories are left out, so
-/// this ends.
+/// Collects all manifests, templates, YAML and JSON files. Hidden directories and links to
+/// directories are left out, so that the search ends.
 fn collect(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), Failure> {
     let failed = |source| Failure::Read {
         path: directory.to_owned(),
@@ -190,7 +192,7 @@ fn collect(directory: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(
     Ok(())
 }
 
-/// The language of a file, by the end of its name.
+/// The language of a file, by its extension.
 fn language(path: &Path) -> Language {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("yaml" | "yml") => Language::YamlPlan,
@@ -199,7 +201,7 @@ fn language(path: &Path) -> Language {
     }
 }
 
-/// True if a file of JSON is the metadata of a task: such a file stands in the directory `tasks` itself.
+/// True if a JSON file is the metadata of a task: it is in the directory `tasks` itself.
 fn is_in_tasks(path: &Path) -> bool {
     let directory = path.parent().and_then(Path::file_name);
     directory.is_some_and(|name| name == "tasks")

@@ -1,17 +1,17 @@
-//! Findings for programs: one JSON document.
+//! Prints findings as one JSON document.
 
 use serde_json::{Value, json};
 use syntax::{Diagnostic, Severity, Source, Span};
 
-use super::Checked;
+use super::CheckedSource;
 
-pub(super) fn document(all: &[Checked], errors: usize) -> String {
+pub(super) fn document(all: &[CheckedSource], errors: usize) -> String {
     let files: Vec<Value> = all.iter().map(file).collect();
     let document = json!({ "files": files, "errors": errors });
     format!("{document:#}")
 }
 
-fn file(checked: &Checked) -> Value {
+fn file(checked: &CheckedSource) -> Value {
     let found = checked.found.iter();
     let findings: Vec<Value> = found.map(|one| finding(&checked.source, one)).collect();
     json!({
@@ -30,21 +30,21 @@ fn finding(source: &Source, one: &Diagnostic) -> Value {
     let labels: Vec<Value> = one
         .labels
         .iter()
-        .map(|label| json!({ "message": label.message, "place": place(source, label.span) }))
+        .map(|label| json!({ "message": label.message, "place": position(source, label.span) }))
         .collect();
     json!({
         "code": one.code,
         "severity": severity,
         "message": one.message,
-        "place": place(source, one.span),
+        "place": position(source, one.span),
         "label": one.label,
         "labels": labels,
         "help": one.help,
     })
 }
 
-/// From and to, lines and columns from 1.
-fn place(source: &Source, span: Span) -> Value {
+/// Start and end, as lines and columns from 1.
+fn position(source: &Source, span: Span) -> Value {
     let from = source.position(span.start);
     let to = source.position(span.end);
     json!({

@@ -1,7 +1,7 @@
 //! `tutti validate`: checks sources of the Puppet language. Main type: [`Options`].
 //!
-//! Needs no server and no Puppet. The rule: everything that is wrong is said, in every file; the exit
-//! code is 0 when nothing is, 1 when something is, 2 when a file could not be read.
+//! Needs no server and no Puppet. Invariant: every mistake in every file is reported; the exit code
+//! is 0 without mistakes, 1 with mistakes, 2 if a file could not be read.
 
 mod draw;
 mod files;
@@ -19,7 +19,7 @@ use syntax::{Diagnostic, Location, Severity, Source};
 
 use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, terminal};
 
-/// What is checked, and how.
+/// Arguments of `tutti validate`.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   tutti validate site.pp
@@ -29,23 +29,24 @@ use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, terminal};
 
 Exit codes: 0 nothing is wrong; 1 something is; 2 a file cannot be read.")]
 pub struct Options {
-    /// Files; directories, of which every .pp, .epp, YAML plan, metadata of a task and function in Ruby is checked; or
-    /// - for standard input
+    /// Files; directories, in which all .pp and .epp files, YAML plans, task metadata and Ruby
+    /// functions are checked; or - for standard input
     #[arg(required = true, value_name = "FILE")]
     paths: Vec<PathBuf>,
     /// Whether `plan` and `apply` are keywords; auto: in files of plans
     #[arg(long, value_enum, default_value = "auto")]
     tasks: Tasks,
-    /// Directories of modules, with colons between them: files in them may define only what their path says
+    /// Directories of modules, separated by colons: files in them may define only the name that
+    /// their path implies
     #[arg(long, value_name = "DIR:DIR", value_delimiter = ':')]
     modulepath: Vec<PathBuf>,
-    /// Standard input is a template
+    /// Treat standard input as a template
     #[arg(long, conflicts_with = "yaml")]
     epp: bool,
-    /// Standard input is a plan in YAML
+    /// Treat standard input as a YAML plan
     #[arg(long)]
     yaml: bool,
-    /// How to print
+    /// Output format
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
 }
@@ -58,7 +59,7 @@ enum Language {
     TaskMetadata,
 }
 
-/// When a source may have plans.
+/// Condition under which a source may contain plans.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Tasks {
     Auto,
@@ -66,8 +67,8 @@ enum Tasks {
     Never,
 }
 
-/// One source and what was found.
-struct Checked {
+/// A source with its findings.
+struct CheckedSource {
     source: Arc<Source>,
     name: String,
     found: Vec<Diagnostic>,
@@ -95,7 +96,7 @@ pub(crate) fn run(options: &Options) -> Result<u8, Failure> {
     })
 }
 
-fn check(options: &Options, input: &files::Input) -> Checked {
+fn check(options: &Options, input: &files::SourceInput) -> CheckedSource {
     let (source, fault) = Source::decode(Some(&input.name), &input.bytes);
     let source = Arc::new(source);
     let found = match fault {
@@ -117,15 +118,16 @@ fn check(options: &Options, input: &files::Input) -> Checked {
             syntax::parse_at(&source, language, location.as_ref()).diagnostics
         }
     };
-    Checked {
+    CheckedSource {
         source,
         name: input.name.clone(),
         found,
     }
 }
 
-/// Where in a module a file stands: below a directory of modules, or in the module that is found above it.
-fn location(options: &Options, input: &files::Input) -> Option<Location> {
+/// The location of a file in a module: below a directory of modules, or in the module found above
+/// it.
+fn location(options: &Options, input: &files::SourceInput) -> Option<Location> {
     let path = input.path.as_deref()?;
     let mut directories = options.modulepath.iter();
     directories
@@ -136,7 +138,7 @@ fn location(options: &Options, input: &files::Input) -> Option<Location> {
         })
 }
 
-fn summary(all: &[Checked], errors: usize) -> String {
+fn summary(all: &[CheckedSource], errors: usize) -> String {
     if all.is_empty() {
         return "0 files: nothing to check; directories are searched for .pp, .epp, YAML plans in `plans` and metadata \
                 in `tasks`"
@@ -164,7 +166,7 @@ fn summary(all: &[Checked], errors: usize) -> String {
 
 // === impl Checked ===
 
-impl Checked {
+impl CheckedSource {
     fn count(&self, severity: Severity) -> usize {
         let same = self.found.iter().filter(|one| one.severity == severity);
         same.count()

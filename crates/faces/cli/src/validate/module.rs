@@ -1,20 +1,20 @@
-//! The module that a file is in, found from inside it. Main type: [`ModuleRoot`].
+//! Finds the module that a file is in. Main type: [`ModuleRoot`].
 //!
-//! The rule: a module is the nearest directory above with a `metadata.json` that names it, whatever the directory is
-//! called, since repositories of modules have the owner in their names.
+//! Invariant: a module is the nearest parent directory with a `metadata.json` that names it,
+//! whatever the name of the directory, since repositories of modules have the owner in their names.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A module's directory, absolute, and its name.
+/// The absolute directory of a module, and the module's name.
 #[derive(Debug)]
 pub(super) struct ModuleRoot {
     directory: PathBuf,
     pub(super) name: String,
 }
 
-/// Directories of which it is known in which module they are.
+/// Cache of directories with their modules.
 #[derive(Debug, Default)]
 pub(super) struct ModuleRoots {
     by_directory: HashMap<PathBuf, Option<Arc<ModuleRoot>>>,

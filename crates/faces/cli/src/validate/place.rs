@@ -1,8 +1,9 @@
-//! Places in a text, from lines and columns. Main function: [`rest_of_line`].
+//! Converts lines and columns to positions in a text. Main function: [`rest_of_line`].
 
 use syntax::Span;
 
-/// The rest of the line from a place on; lines and columns are from 1, and 0 is the begin.
+/// The range from a position to the end of its line; lines and columns count from 1, and 0 is the
+/// start.
 pub(super) fn rest_of_line(text: &str, line: usize, column: usize) -> Span {
     let skipped = line.saturating_sub(1);
     let before: usize = text.split_inclusive('\n').take(skipped).map(str::len).sum();
@@ -13,7 +14,7 @@ pub(super) fn rest_of_line(text: &str, line: usize, column: usize) -> Span {
     Span::new(offset(start), offset(before + rest.len()))
 }
 
-/// An offset as sources count them.
+/// An offset in the type that sources use.
 pub(super) fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }

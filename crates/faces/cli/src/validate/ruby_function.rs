@@ -1,13 +1,13 @@
-//! Functions in Ruby in whose place plans call built-in ones. Main function: [`mistakes`].
+//! Ruby functions that are replaced by built-in ones in plans. Main function: [`mistakes`].
 
 use syntax::{Diagnostic, Span};
 
-use super::files::Input;
+use super::files::SourceInput;
 
 const CODE: &str = "REPLACED_FUNCTION";
 
-/// A warning, unless the file does what the built-in function does.
-pub(super) fn mistakes(input: &Input) -> Vec<Diagnostic> {
+/// A warning, unless the file does the same as the built-in function.
+pub(super) fn mistakes(input: &SourceInput) -> Vec<Diagnostic> {
     let path = input.ruby_function.as_deref().unwrap_or_default();
     let Some(name) = stdlib::replaces(path, &input.bytes) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Metadata of tasks, checked as a server reads it. Main function: [`mistakes`].
+//! Checks task metadata as the server does. Main function: [`mistakes`].
 
 use environments::TaskMetadata;
 use pcore::Type;
@@ -8,12 +8,12 @@ use super::place::{offset, rest_of_line};
 
 const CODE: &str = "INVALID_TASK";
 
-/// Mistakes in the metadata, and keys that nothing reads.
+/// Mistakes in the metadata, and unknown keys.
 pub(super) fn mistakes(text: &str) -> Vec<Diagnostic> {
     match TaskMetadata::parse(text.as_bytes(), &of_any_module) {
         Ok(metadata) => {
             let unknown = metadata.unknown_keys.iter().map(|path| {
-                let message = format!("`{path}` is no key of a task's metadata; nothing reads it");
+                let message = format!("`{path}` is an unknown key of task metadata and is ignored");
                 Diagnostic::warning(CODE, of_path(text, path), message)
             });
             unknown.collect()
@@ -29,13 +29,13 @@ pub(super) fn mistakes(text: &str) -> Vec<Diagnostic> {
     }
 }
 
-/// A name with `::` may be a type alias of a module that is not at hand.
+/// Accepts any name with `::`: it may be a type alias of a module that is not available here.
 fn of_any_module(name: &str) -> Option<Type> {
     name.contains("::").then(Type::any)
 }
 
-/// The key at a JSON path such as `parameters.name.type` or `implementations[0].name`: the keys stand behind each
-/// other in the text. The first line, where they do not.
+/// The range of the key at a JSON path such as `parameters.name.type` or `implementations[0].name`,
+/// found by searching for its keys one after another. The first line if they are not found.
 fn of_path(text: &str, path: &str) -> Span {
     let keys = path
         .split('.')

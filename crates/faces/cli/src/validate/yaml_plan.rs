@@ -1,4 +1,4 @@
-//! Plans in YAML, checked as they are before a server runs them. Main function: [`mistakes`].
+//! Checks YAML plans as the server does. Main function: [`mistakes`].
 
 use environments::{PlanProblem, YamlPlan};
 use syntax::Diagnostic;
@@ -7,7 +7,7 @@ use super::place::rest_of_line;
 
 const CODE: &str = "INVALID_PLAN";
 
-/// All mistakes of a plan, and keys that are written twice.
+/// All mistakes of a plan, and duplicate keys.
 pub(super) fn mistakes(text: &str) -> Vec<Diagnostic> {
     match YamlPlan::read(text) {
         Ok(plan) => plan

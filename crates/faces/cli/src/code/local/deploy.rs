@@ -10,33 +10,33 @@ use environments::EnvironmentName;
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
-use super::room;
+use super::gc;
 use crate::code::deploy::{Options, failure};
-use crate::code::shown::short;
+use crate::code::display::short;
 use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, terminal};
 use error_causes::chain;
 
-/// What became of an environment.
-struct Ended {
+/// The result of deploying one environment.
+struct EnvironmentResult {
     environment: String,
-    outcome: Result<Live, String>,
+    outcome: Result<LiveVersion, String>,
     seconds: f64,
 }
 
-struct Live {
+struct LiveVersion {
     built: BuiltVersion,
-    /// Whether it was live before.
+    /// True if this version was live before.
     was_live: bool,
     notes: Vec<String>,
 }
 
-/// What is to become of an environment.
-enum Wish<'f> {
-    /// What its source has now.
+/// The planned deployment of one environment.
+enum PlannedDeployment<'f> {
+    /// Build everything from its source.
     Whole(&'f FoundEnvironment),
-    /// What it is, with some modules looked up anew.
+    /// Keep the live version and look up some modules anew.
     Modules(EnvironmentName),
-    /// It cannot be.
+    /// No source has this environment.
     Unknown,
 }
 
@@ -47,8 +47,8 @@ pub(in crate::code) async fn run(options: &Options) -> Result<u8, Failure> {
         true => Box::pin(whole(options, &deployer)).await,
         false => Box::pin(modules(options, &deployer)).await,
     };
-    let Done { code, modified } = done?;
-    // Another process may deploy from now on, also one that the program starts.
+    let DeployResult { code, modified } = done?;
+    // Another process may deploy from now on, including one that the command of `postrun` starts.
     drop(deployer);
     let modified = modified.filter(|_| !options.dry_run && !command.is_empty());
     let Some(modified) = modified else {
@@ -63,15 +63,15 @@ pub(in crate::code) async fn run(options: &Options) -> Result<u8, Failure> {
     }
 }
 
-/// What was done.
-struct Done {
+/// The result of a deployment.
+struct DeployResult {
     code: u8,
-    /// What `postrun` is told, as r10k has it: of whole environments all that were deployed, of modules those
-    /// that have another version now. `None`: it does not run.
+    /// The environments given to `postrun`, as r10k does: all that were deployed completely, and
+    /// for modules those whose version changed. `None`: it does not run.
     modified: Option<Vec<EnvironmentName>>,
 }
 
-async fn whole(options: &Options, deployer: &Deployer) -> Result<Done, Failure> {
+async fn whole(options: &Options, deployer: &Deployer) -> Result<DeployResult, Failure> {
     let round = deployer.round();
     let environments = deployer
         .environments(&round)
@@ -82,43 +82,47 @@ async fn whole(options: &Options, deployer: &Deployer) -> Result<Done, Failure> 
     }
     let wishes = wanted(options, &environments);
     let known = wishes.iter().filter_map(|(_, wish)| match wish {
-        Wish::Whole(found) => Some(found.environment.clone()),
-        Wish::Modules(_) | Wish::Unknown => None,
+        PlannedDeployment::Whole(found) => Some(found.environment.clone()),
+        PlannedDeployment::Modules(_) | PlannedDeployment::Unknown => None,
     });
     let modified = Some(known.collect());
-    let all = each(options, deployer, &round, wishes).await;
+    let all = deploy_each(options, deployer, &round, wishes).await;
     let removed = match options.all && !options.dry_run {
         true => remove(deployer, &environments).await?,
         false => Vec::new(),
     };
     if options.format == Format::Human {
         for name in &removed {
-            say!("- {name}: its branch is gone, and so is the environment; its versions are kept");
+            say!("- {name}: removed, since its branch is gone; its versions are kept");
         }
     }
     if is_something_new(options, &all) || !removed.is_empty() {
-        Box::pin(room::make(options, deployer)).await;
+        Box::pin(gc::collect(options, deployer)).await;
     }
-    let code = told(options, &all);
-    Ok(Done { code, modified })
+    let code = report(options, &all);
+    Ok(DeployResult { code, modified })
 }
 
-/// Whether a version may be one too many now.
-fn is_something_new(options: &Options, all: &[Ended]) -> bool {
-    let has_switched = |ended: &Ended| ended.outcome.as_ref().is_ok_and(|live| !live.was_live);
+/// True if garbage collection may find a version to remove.
+fn is_something_new(options: &Options, all: &[EnvironmentResult]) -> bool {
+    let has_switched =
+        |ended: &EnvironmentResult| ended.outcome.as_ref().is_ok_and(|live| !live.was_live);
     !options.dry_run && all.iter().any(has_switched)
 }
 
-/// Only some modules, of the environments that have them.
-async fn modules(options: &Options, deployer: &Deployer) -> Result<Done, Failure> {
+/// Deploys only some modules, of the environments that have them.
+async fn modules(options: &Options, deployer: &Deployer) -> Result<DeployResult, Failure> {
     let round = deployer.round();
     let live = deployer.versions().environments();
     let live = live.map_err(|error| Failure::Usage(chain(&error)))?;
-    let by_name = |name: &String| name.parse().map_or(Wish::Unknown, Wish::Modules);
-    let wishes: Vec<(String, Wish<'_>)> = match options.environments.is_empty() {
+    let by_name = |name: &String| {
+        name.parse()
+            .map_or(PlannedDeployment::Unknown, PlannedDeployment::Modules)
+    };
+    let wishes: Vec<(String, PlannedDeployment<'_>)> = match options.environments.is_empty() {
         true => live
             .into_iter()
-            .map(|(name, _)| (name.to_string(), Wish::Modules(name)))
+            .map(|(name, _)| (name.to_string(), PlannedDeployment::Modules(name)))
             .collect(),
         false => options
             .environments
@@ -126,7 +130,7 @@ async fn modules(options: &Options, deployer: &Deployer) -> Result<Done, Failure
             .map(|name| (name.clone(), by_name(name)))
             .collect(),
     };
-    let all = each(options, deployer, &round, wishes).await;
+    let all = deploy_each(options, deployer, &round, wishes).await;
     if all.is_empty() {
         return Err(Failure::Usage(format!(
             "no environment that is live has the module {}",
@@ -134,7 +138,7 @@ async fn modules(options: &Options, deployer: &Deployer) -> Result<Done, Failure
         )));
     }
     if is_something_new(options, &all) {
-        Box::pin(room::make(options, deployer)).await;
+        Box::pin(gc::collect(options, deployer)).await;
     }
     let modified = all.iter().filter_map(|ended| {
         let live = ended.outcome.as_ref().ok();
@@ -146,22 +150,22 @@ async fn modules(options: &Options, deployer: &Deployer) -> Result<Done, Failure
         )
     });
     let modified: Vec<EnvironmentName> = modified.collect();
-    Ok(Done {
-        code: told(options, &all),
+    Ok(DeployResult {
+        code: report(options, &all),
         modified: Some(modified).filter(|it| !it.is_empty()),
     })
 }
 
-/// Many at once, and told in their order.
-async fn each(
+/// Deploys several environments concurrently and reports them in order.
+async fn deploy_each(
     options: &Options,
     deployer: &Deployer,
     round: &ResolveRound,
-    wishes: Vec<(String, Wish<'_>)>,
-) -> Vec<Ended> {
+    wishes: Vec<(String, PlannedDeployment<'_>)>,
+) -> Vec<EnvironmentResult> {
     let mut all = Vec::new();
     let each = wishes.into_iter();
-    let each = each.map(|(name, wish)| one(options, deployer, round, name, wish));
+    let each = each.map(|(name, wish)| deploy_one(options, deployer, round, name, wish));
     let mut ended = stream::iter(each).buffered(deployer.at_once());
     while let Some(ended) = ended.next().await {
         let Some(ended) = ended else {
@@ -175,12 +179,12 @@ async fn each(
     all
 }
 
-/// The exit code.
-fn told(options: &Options, all: &[Ended]) -> u8 {
+/// Prints the results and returns the exit code.
+fn report(options: &Options, all: &[EnvironmentResult]) -> u8 {
     if options.format == Format::Json {
         say!(
             "{:#}",
-            json!(all.iter().map(Ended::json).collect::<Vec<_>>())
+            json!(all.iter().map(EnvironmentResult::json).collect::<Vec<_>>())
         );
     }
     match all.iter().any(|ended| ended.outcome.is_err()) {
@@ -189,12 +193,15 @@ fn told(options: &Options, all: &[Ended]) -> u8 {
     }
 }
 
-fn wanted<'f>(options: &Options, environments: &'f Environments) -> Vec<(String, Wish<'f>)> {
+fn wanted<'f>(
+    options: &Options,
+    environments: &'f Environments,
+) -> Vec<(String, PlannedDeployment<'f>)> {
     let found = &environments.found;
     if options.all {
         return found
             .iter()
-            .map(|(name, found)| (name.to_string(), Wish::Whole(found)))
+            .map(|(name, found)| (name.to_string(), PlannedDeployment::Whole(found)))
             .collect();
     }
     let by_name = |name: &String| name.parse().ok().and_then(|parsed| found.get(&parsed));
@@ -204,41 +211,41 @@ fn wanted<'f>(options: &Options, environments: &'f Environments) -> Vec<(String,
         .map(|name| {
             (
                 name.clone(),
-                by_name(name).map_or(Wish::Unknown, Wish::Whole),
+                by_name(name).map_or(PlannedDeployment::Unknown, PlannedDeployment::Whole),
             )
         })
         .collect()
 }
 
-/// `None`: it has no such module, and nobody said that it has.
-async fn one(
+/// Deploys one environment; `None` if it does not have the module and was not named explicitly.
+async fn deploy_one(
     options: &Options,
     deployer: &Deployer,
     round: &ResolveRound,
     environment: String,
-    wish: Wish<'_>,
-) -> Option<Ended> {
+    wish: PlannedDeployment<'_>,
+) -> Option<EnvironmentResult> {
     let began = Instant::now();
-    if let Wish::Whole(FoundEnvironment {
+    if let PlannedDeployment::Whole(FoundEnvironment {
         environment: name, ..
     })
-    | Wish::Modules(name) = &wish
+    | PlannedDeployment::Modules(name) = &wish
         && let Err(error) = deployer
             .probe_writing(name, ProbeScope::BuildAndSwitch)
             .await
     {
-        return Some(Ended {
+        return Some(EnvironmentResult {
             environment,
             outcome: Err(chain(&error)),
             seconds: began.elapsed().as_secs_f64(),
         });
     }
     let built = match wish {
-        Wish::Whole(found) => {
+        PlannedDeployment::Whole(found) => {
             let built = deployer.build(found, round).await;
             built.map_err(|error| chain(&error))
         }
-        Wish::Modules(name) => {
+        PlannedDeployment::Modules(name) => {
             let built = deployer.build_modules(&name, &options.modules, round);
             match Box::pin(built).await {
                 Ok(Some(built)) => Ok(built),
@@ -247,13 +254,13 @@ async fn one(
                 Err(error) => Err(chain(&error)),
             }
         }
-        Wish::Unknown => Err("no branch of any source has this name".to_owned()),
+        PlannedDeployment::Unknown => Err("no branch of any source has this name".to_owned()),
     };
     let outcome = match built {
         Ok(built) => go_live(options, deployer, built).await,
         Err(error) => Err(error),
     };
-    Some(Ended {
+    Some(EnvironmentResult {
         environment,
         outcome,
         seconds: began.elapsed().as_secs_f64(),
@@ -264,7 +271,7 @@ async fn go_live(
     options: &Options,
     deployer: &Deployer,
     built: BuiltVersion,
-) -> Result<Live, String> {
+) -> Result<LiveVersion, String> {
     let before = deployer.versions().live(&built.environment);
     let was_live = before.as_ref() == Some(&built.signature);
     let mut notes: Vec<String> = built
@@ -284,14 +291,14 @@ async fn go_live(
                 .map(|path| format!("what stood there before is in {}", path.display())),
         );
     }
-    Ok(Live {
+    Ok(LiveVersion {
         built,
         was_live,
         notes,
     })
 }
 
-/// Takes away what has no branch any more. All sources were asked, else nobody would be here.
+/// Removes environments without a branch. Reached only after all sources were read.
 async fn remove(deployer: &Deployer, environments: &Environments) -> Result<Vec<String>, Failure> {
     let failed = |error: &(dyn std::error::Error + 'static)| Failure::Usage(chain(error));
     let gone = deployer.gone(environments);
@@ -307,7 +314,7 @@ async fn remove(deployer: &Deployer, environments: &Environments) -> Result<Vec<
 
 // === impl Ended ===
 
-impl Ended {
+impl EnvironmentResult {
     fn print(&self, is_dry: bool) {
         let (name, seconds) = (&self.environment, self.seconds);
         match &self.outcome {

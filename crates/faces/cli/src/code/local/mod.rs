@@ -1,9 +1,9 @@
-//! Environments of this machine, without a server.
+//! Code deployment on this machine, without a server.
 //!
-//! The rule: what was not deployed is said with its reason, and is as it was before.
+//! Invariant: an environment that was not deployed is reported with the reason and stays as it was.
 
 pub(super) mod deploy;
-mod room;
+mod gc;
 pub(super) mod settings;
 pub(super) mod verify;
 pub(super) mod versions;

@@ -1,4 +1,4 @@
-//! Where code comes from and goes to: [`Place`].
+//! Sources and directories of a deployment on this machine: [`LocalCodeOptions`].
 
 use error_causes::chain;
 use std::path::PathBuf;
@@ -12,13 +12,13 @@ use code_store::write_probe::WriteProbe;
 
 use crate::{Failure, terminal};
 
-/// r10k's settings, and what is kept.
+/// Options for r10k's settings and the directory for code.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Place {
-    /// On this machine, without a server: for who has r10k and no Tutti server
+pub(crate) struct LocalCodeOptions {
+    /// Deploy on this machine without a Tutti server, with r10k's configuration
     #[arg(long)]
     pub(in crate::code) local: bool,
-    /// With --local: the settings of r10k: sources, git, deploy
+    /// With --local: r10k's configuration file: sources, git, deploy
     #[arg(
         long,
         value_name = "FILE",
@@ -26,8 +26,8 @@ pub(crate) struct Place {
         default_value = "/etc/puppetlabs/r10k/r10k.yaml"
     )]
     r10k_config: PathBuf,
-    /// With --local: where copies of repositories, files and versions are kept; others must be able to read
-    /// it, the puppetserver among them
+    /// With --local: directory for cached repositories, files and versions; it must be readable by
+    /// other users, such as that of the puppetserver
     #[arg(
         long,
         value_name = "DIR",
@@ -37,9 +37,9 @@ pub(crate) struct Place {
     directory: PathBuf,
 }
 
-impl Place {
-    /// Opens it; says so and waits while another process deploys there. With what is to run when a deployment
-    /// is over.
+impl LocalCodeOptions {
+    /// Opens the code directory; prints a line and waits while another process deploys there. Also
+    /// returns the `postrun` command for the end of the deployment.
     pub(super) fn open(&self) -> Result<(Deployer, Vec<String>), Failure> {
         let r10k = self.read()?;
         for key in &r10k.ignored {
@@ -58,7 +58,7 @@ impl Place {
         Ok((deployer, postrun))
     }
 
-    /// The versions that are there, also while another process deploys.
+    /// The versions on disk, readable also while another process deploys.
     pub(super) fn look(&self) -> Result<Versions, Failure> {
         let settings = self.read()?.settings(&self.directory);
         Ok(Versions::look(&settings.directory, &settings.environments))

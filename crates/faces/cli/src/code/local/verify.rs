@@ -15,7 +15,7 @@ pub(in crate::code) async fn run(options: &Options) -> Result<u8, Failure> {
             let verified = deployer.verify(true, cut).await;
             verified.map_err(|error| Failure::Usage(chain(&error)))?
         }
-        // Without changes, so it need not wait for a process that deploys.
+        // A check without repairs need not wait for a process that deploys.
         false => {
             let versions = options.place.look()?;
             let checked = check_store(&versions, &cut);

@@ -7,13 +7,13 @@ use code_store::version::Versions;
 use environments::EnvironmentName;
 use serde_json::json;
 
+use crate::code::display::short;
 use crate::code::rollback::Options as Rollback;
-use crate::code::shown::short;
 use crate::code::versions::Options;
 use crate::{EXIT_SUCCESS, Failure, Format, table, terminal};
 use error_causes::chain;
 
-/// A version that is here.
+/// A code version on this machine.
 struct Version {
     environment: EnvironmentName,
     signature: VersionSignature,
@@ -107,7 +107,7 @@ pub(in crate::code) async fn rollback(options: &Rollback) -> Result<u8, Failure>
         RestoredVersion::Whole(healed) if healed.is_empty() => {}
         RestoredVersion::Whole(healed) => {
             say!(
-                "{} damaged files were put right: {}",
+                "{} damaged files were restored: {}",
                 healed.len(),
                 healed.join(", ")
             );

@@ -8,50 +8,50 @@ use crate::Failure;
 use crate::client::Client;
 use crate::settings::Connection;
 
-/// What can be done with roles.
+/// Verbs of `tutti role`.
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
     /// List the roles
     #[command(after_long_help = "Example:\n  tutti role list")]
-    List(read::List),
-    /// Show one role: what it permits, and who has it
+    List(read::ListOptions),
+    /// Show one role: its permissions and its members
     #[command(after_long_help = "Example:\n  tutti role show Operators")]
-    Show(read::Show),
-    /// List every permission that there is
+    Show(read::ShowOptions),
+    /// List all available permissions
     #[command(after_long_help = "Example:\n  tutti role permissions")]
-    Permissions(read::List),
-    /// Make a role
+    Permissions(read::ListOptions),
+    /// Create a role
     #[command(after_long_help = "Example:
   tutti role create 'Package updates' --permission tasks:run:package \\
     --permission orchestrator:view")]
-    Create(write::Create),
+    Create(write::CreateOptions),
     /// Change a role's name or description
     #[command(after_long_help = "Example:
   tutti role edit 'Package updates' --description 'Runs the task package everywhere'")]
-    Edit(write::Edit),
+    Edit(write::EditOptions),
     /// Delete a role
     #[command(after_long_help = "Example:\n  tutti role delete 'Package updates'")]
-    Delete(write::One),
-    /// Let a role permit more
+    Delete(write::DeleteOptions),
+    /// Add permissions to a role
     #[command(after_long_help = "Example:
   tutti role add-permission 'Package updates' tasks:run:service")]
-    AddPermission(write::Permissions),
-    /// Let a role permit less
+    AddPermission(write::PermissionsOptions),
+    /// Remove permissions from a role
     #[command(after_long_help = "Example:
   tutti role remove-permission 'Package updates' tasks:run:service")]
-    RemovePermission(write::Permissions),
-    /// Give users a role
+    RemovePermission(write::PermissionsOptions),
+    /// Add users to a role
     #[command(after_long_help = "Example:\n  tutti role add-user Operators anna ben")]
-    AddUser(write::Members),
-    /// Take a role from users
+    AddUser(write::MembersOptions),
+    /// Remove users from a role
     #[command(after_long_help = "Example:\n  tutti role remove-user Operators ben")]
-    RemoveUser(write::Members),
-    /// Give groups of users a role
+    RemoveUser(write::MembersOptions),
+    /// Add groups of users to a role
     #[command(after_long_help = "Example:\n  tutti role add-group Operators linux-admins")]
-    AddGroup(write::Members),
-    /// Take a role from groups of users
+    AddGroup(write::MembersOptions),
+    /// Remove groups of users from a role
     #[command(after_long_help = "Example:\n  tutti role remove-group Operators linux-admins")]
-    RemoveGroup(write::Members),
+    RemoveGroup(write::MembersOptions),
 }
 
 pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {
@@ -63,8 +63,12 @@ pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failu
         Verb::Create(options) => write::create(options, &client).await,
         Verb::Edit(options) => write::edit(options, &client).await,
         Verb::Delete(one) => write::delete(&one, &client).await,
-        Verb::AddPermission(given) => write::permit(given, "add-permissions", &client).await,
-        Verb::RemovePermission(given) => write::permit(given, "remove-permissions", &client).await,
+        Verb::AddPermission(given) => {
+            write::change_permissions(given, "add-permissions", &client).await
+        }
+        Verb::RemovePermission(given) => {
+            write::change_permissions(given, "remove-permissions", &client).await
+        }
         Verb::AddUser(members) => write::users(&members, "add-users", &client).await,
         Verb::RemoveUser(members) => write::users(&members, "remove-users", &client).await,
         Verb::AddGroup(members) => write::groups(&members, "add-groups", &client).await,

@@ -1,14 +1,15 @@
-//! Permissions as words: `tasks:run:package`. Main functions: [`parse`], [`shown`].
+//! Permissions as text: `tasks:run:package`. Main functions: [`parse`], [`format`].
 
 use api_types::rbac::PermissionSpec;
 
 use crate::Failure;
 use crate::terminal::harmless;
 
-/// Every instance.
+/// The instance that stands for all instances.
 const ALL: &str = "*";
 
-/// `TYPE:ACTION`, on every instance, or `TYPE:ACTION:INSTANCE`; an instance may have colons.
+/// Parses `TYPE:ACTION`, on every instance, or `TYPE:ACTION:INSTANCE`; an instance may contain
+/// colons.
 pub(super) fn parse(word: &str) -> Result<PermissionSpec, Failure> {
     let mut parts = word.splitn(3, ':');
     match (parts.next(), parts.next(), parts.next()) {
@@ -20,7 +21,7 @@ pub(super) fn parse(word: &str) -> Result<PermissionSpec, Failure> {
             })
         }
         _ => Err(Failure::Usage(format!(
-            "`{}` is no permission; write type:action or type:action:instance, as in \
+            "`{}` is not a permission; write type:action or type:action:instance, as in \
              tasks:run:package (`tutti role permissions` lists them)",
             harmless(word)
         ))),
@@ -31,8 +32,8 @@ pub(super) fn parse_all(words: &[String]) -> Result<Vec<PermissionSpec>, Failure
     words.iter().map(|word| parse(word)).collect()
 }
 
-/// As [`parse`] reads it.
-pub(super) fn shown(permission: &PermissionSpec) -> String {
+/// Formats a permission as [`parse`] reads it.
+pub(super) fn format(permission: &PermissionSpec) -> String {
     let PermissionSpec {
         object_type,
         action,
@@ -55,7 +56,7 @@ mod tests {
             "tasks:run:package",
             "tasks:run:service::restart",
         ] {
-            assert_eq!(shown(&parse(word).unwrap()), word);
+            assert_eq!(format(&parse(word).unwrap()), word);
         }
         assert_eq!(parse("tasks:run").unwrap().instance, "*");
     }

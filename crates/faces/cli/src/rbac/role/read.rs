@@ -6,28 +6,28 @@ use api_types::rbac::ObjectType;
 
 use super::permission;
 use crate::client::Client;
+use crate::output::{OutputOptions, json};
 use crate::rbac::find::{self, v1};
-use crate::shown::{Shown, json};
 use crate::terminal::{self, harmless};
 use crate::{EXIT_SUCCESS, Failure, Format, table};
 
-/// How to show them.
+/// Arguments of `tutti role list` and `permissions`.
 #[derive(Debug, clap::Args)]
-pub struct List {
+pub struct ListOptions {
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
-/// Which.
+/// Arguments of `tutti role show`.
 #[derive(Debug, clap::Args)]
-pub struct Show {
-    /// The role's name or number
+pub struct ShowOptions {
+    /// Name or number of the role
     role: String,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
-pub(super) async fn list(options: &List, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn list(options: &ListOptions, client: &Client) -> Result<u8, Failure> {
     let mut roles = find::roles(client).await?;
     roles.sort_by_key(|role| role.id);
     if options.shown.format == Format::Json {
@@ -56,7 +56,7 @@ pub(super) async fn list(options: &List, client: &Client) -> Result<u8, Failure>
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn show(options: &Show, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn show(options: &ShowOptions, client: &Client) -> Result<u8, Failure> {
     let role = find::role(client, &options.role).await?;
     if options.shown.format == Format::Json {
         json(&role);
@@ -86,12 +86,12 @@ pub(super) async fn show(options: &Show, client: &Client) -> Result<u8, Failure>
     ]);
     say!("");
     for permission in &role.permissions {
-        say!("{}", permission::shown(permission));
+        say!("{}", permission::format(permission));
     }
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn permissions(options: &List, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn permissions(options: &ListOptions, client: &Client) -> Result<u8, Failure> {
     let types: Vec<ObjectType> = client.get(&v1(["types"]), &[]).await?;
     if options.shown.format == Format::Json {
         json(&types);
@@ -115,7 +115,7 @@ pub(super) async fn permissions(options: &List, client: &Client) -> Result<u8, F
     Ok(EXIT_SUCCESS)
 }
 
-/// Names of ids; an id where there is no name.
+/// The names for these ids; the id itself if there is no name.
 fn names(ids: &[String], known: &HashMap<String, String>) -> String {
     let names = ids.iter().map(|id| harmless(known.get(id).unwrap_or(id)));
     names.collect::<Vec<_>>().join(", ")

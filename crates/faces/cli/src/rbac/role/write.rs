@@ -1,4 +1,4 @@
-//! `tutti role create`, `edit`, `delete`, and what adds to a role or takes away.
+//! `tutti role create`, `edit`, `delete`, and the verbs that add to a role or remove from it.
 
 use api_types::rbac::{NewRole, Role, RoleGroups, RolePermissions, RoleUpdate, RoleUsers};
 use reqwest::Method;
@@ -9,63 +9,63 @@ use crate::rbac::find::{self, v1};
 use crate::terminal::harmless;
 use crate::{EXIT_SUCCESS, Failure};
 
-/// What comes.
+/// Arguments of `tutti role create`.
 #[derive(Debug, clap::Args)]
-pub struct Create {
-    /// The role's name
+pub struct CreateOptions {
+    /// Name of the new role
     name: String,
-    /// What it is for
+    /// Free text that describes the role
     #[arg(long, default_value = "", hide_default_value = true)]
     description: String,
-    /// What it permits: type:action or type:action:instance; may be given several times
+    /// Permission: type:action or type:action:instance; may be given several times
     #[arg(long = "permission", value_name = "PERMISSION")]
     permissions: Vec<String>,
-    /// Who has it, by login; may be given several times
+    /// User with this role, by login; may be given several times
     #[arg(long = "user", value_name = "USER")]
     users: Vec<String>,
 }
 
-/// What changes.
+/// Arguments of `tutti role edit`.
 #[derive(Debug, clap::Args)]
-pub struct Edit {
-    /// The role's name or number
+pub struct EditOptions {
+    /// Name or number of the role
     role: String,
-    /// Another name
+    /// New name
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Another description
+    /// New description
     #[arg(long)]
     description: Option<String>,
 }
 
-/// One role.
+/// Arguments of `tutti role delete`.
 #[derive(Debug, clap::Args)]
-pub struct One {
-    /// The role's name or number
+pub struct DeleteOptions {
+    /// Name or number of the role
     role: String,
 }
 
-/// A role and permissions.
+/// Arguments of `tutti role add-permission` and `remove-permission`.
 #[derive(Debug, clap::Args)]
-pub struct Permissions {
-    /// The role's name or number
+pub struct PermissionsOptions {
+    /// Name or number of the role
     role: String,
     /// Permissions: type:action or type:action:instance
     #[arg(required = true)]
     permissions: Vec<String>,
 }
 
-/// A role and who has it.
+/// Arguments of the verbs that add members to a role or remove them.
 #[derive(Debug, clap::Args)]
-pub struct Members {
-    /// The role's name or number
+pub struct MembersOptions {
+    /// Name or number of the role
     role: String,
-    /// Who, by login, name or id
+    /// Users by login or id, groups by name or id
     #[arg(required = true)]
     members: Vec<String>,
 }
 
-pub(super) async fn create(options: Create, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn create(options: CreateOptions, client: &Client) -> Result<u8, Failure> {
     let new = NewRole {
         display_name: options.name,
         description: options.description,
@@ -82,7 +82,7 @@ pub(super) async fn create(options: Create, client: &Client) -> Result<u8, Failu
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn edit(options: Edit, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn edit(options: EditOptions, client: &Client) -> Result<u8, Failure> {
     let role = find::role(client, &options.role).await?;
     let update = RoleUpdate {
         id: role.id,
@@ -98,16 +98,16 @@ pub(super) async fn edit(options: Edit, client: &Client) -> Result<u8, Failure> 
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn delete(one: &One, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn delete(one: &DeleteOptions, client: &Client) -> Result<u8, Failure> {
     let role = find::role(client, &one.role).await?;
     client.delete(&v1(["roles", &role.id.to_string()])).await?;
     say!("Deleted role {}", harmless(&role.display_name));
     Ok(EXIT_SUCCESS)
 }
 
-/// `command` is `add-permissions` or `remove-permissions`.
-pub(super) async fn permit(
-    given: Permissions,
+/// Changes permissions; `command` is `add-permissions` or `remove-permissions`.
+pub(super) async fn change_permissions(
+    given: PermissionsOptions,
     command: &str,
     client: &Client,
 ) -> Result<u8, Failure> {
@@ -124,9 +124,9 @@ pub(super) async fn permit(
     Ok(EXIT_SUCCESS)
 }
 
-/// `command` is `add-users` or `remove-users`.
+/// Changes users; `command` is `add-users` or `remove-users`.
 pub(super) async fn users(
-    members: &Members,
+    members: &MembersOptions,
     command: &str,
     client: &Client,
 ) -> Result<u8, Failure> {
@@ -142,9 +142,9 @@ pub(super) async fn users(
     Ok(EXIT_SUCCESS)
 }
 
-/// `command` is `add-groups` or `remove-groups`.
+/// Changes groups; `command` is `add-groups` or `remove-groups`.
 pub(super) async fn groups(
-    members: &Members,
+    members: &MembersOptions,
     command: &str,
     client: &Client,
 ) -> Result<u8, Failure> {

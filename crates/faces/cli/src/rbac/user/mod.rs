@@ -8,50 +8,50 @@ use crate::Failure;
 use crate::client::Client;
 use crate::settings::Connection;
 
-/// What can be done with users.
+/// Verbs of `tutti user`.
 #[derive(Debug, clap::Subcommand)]
 pub enum Verb {
     /// List the users
     #[command(after_long_help = "Example:\n  tutti user list")]
-    List(read::List),
-    /// Show one user; without a name, yourself
+    List(read::ListOptions),
+    /// Show one user; yourself without a login
     #[command(after_long_help = "Examples:\n  tutti user show\n  tutti user show anna")]
-    Show(read::Show),
-    /// Make a user
+    Show(read::ShowOptions),
+    /// Create a user
     #[command(after_long_help = "Examples:
   tutti user create anna --name 'Anna Miller' --role Operators --password-file /root/anna
   tutti user create ben --name Ben && tutti user reset ben")]
-    Create(write::Create),
-    /// Change a user's login, name or address
+    Create(write::CreateOptions),
+    /// Change a user's login, display name or email address
     #[command(after_long_help = "Example:\n  tutti user edit anna --email anna@example.com")]
-    Edit(write::Edit),
+    Edit(write::EditOptions),
     /// Delete a user for ever
     #[command(after_long_help = "Example:\n  tutti user delete anna")]
-    Delete(write::One),
-    /// Let a user log in no more, and end all tokens that he has
+    Delete(write::UserOptions),
+    /// Prevent a user from logging in, and revoke all tokens of that user
     #[command(after_long_help = "Example:\n  tutti user revoke anna")]
-    Revoke(write::One),
-    /// Let a user who was revoked or locked log in again
+    Revoke(write::UserOptions),
+    /// Allow a revoked or locked user to log in again
     #[command(after_long_help = "Example:\n  tutti user reinstate anna")]
-    Reinstate(write::One),
-    /// Give a user roles
+    Reinstate(write::UserOptions),
+    /// Add roles to a user
     #[command(after_long_help = "Example:\n  tutti user add-role anna Operators Viewers")]
-    AddRole(write::Roles),
-    /// Take roles from a user
+    AddRole(write::RolesOptions),
+    /// Remove roles from a user
     #[command(after_long_help = "Example:\n  tutti user remove-role anna Viewers")]
-    RemoveRole(write::Roles),
-    /// Set your own password; all your other tokens end
+    RemoveRole(write::RolesOptions),
+    /// Change your own password; all your other tokens are revoked
     #[command(after_long_help = "Examples:
   tutti user password
   printf '%s\\n' \"$OLD\" \"$NEW\" | tutti user password")]
-    Password(password::Own),
-    /// Make a token with which a user sets a password, once and within a day
+    Password(password::OwnPasswordOptions),
+    /// Create a token with which a user can set a password once within a day
     #[command(after_long_help = "Example:\n  tutti user reset anna > reset-token-of-anna")]
-    Reset(password::Reset),
-    /// Set a password by a reset token; no login is needed
+    Reset(password::ResetOptions),
+    /// Set a password with a reset token; no login is needed
     #[command(after_long_help = "Example:
   tutti user set-password --reset-token-file reset-token-of-anna")]
-    SetPassword(password::Set),
+    SetPassword(password::SetOptions),
 }
 
 pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failure> {
@@ -71,7 +71,7 @@ pub(crate) async fn run(verb: Verb, connection: &Connection) -> Result<u8, Failu
         Verb::RemoveRole(roles) => write::roles(&roles, "remove-roles", &client).await,
         Verb::Password(options) => password::own(&options, &client).await,
         Verb::Reset(options) => password::reset(&options, &client).await,
-        // It was done above, for it needs no token.
+        // Handled above, since it needs no token.
         Verb::SetPassword(options) => password::set(&options, connection).await,
     }
 }

@@ -1,7 +1,7 @@
 //! `tutti user password`, `reset` and `set-password`.
 //!
-//! The rule: a password and a reset token are asked for or come from a file or standard input; they
-//! are never an argument, which everybody on the machine could read.
+//! Invariant: a password or reset token is prompted for or read from a file or standard input; it
+//! is never an argument, which all users of the machine could read.
 
 use std::path::PathBuf;
 
@@ -15,36 +15,36 @@ use crate::rbac::find::{self, v1};
 use crate::settings::Connection;
 use crate::{EXIT_SUCCESS, Failure};
 
-/// Where the passwords are.
+/// Arguments of `tutti user password`.
 #[derive(Debug, clap::Args)]
-pub struct Own {
-    /// The first line of this file is the present password
+pub struct OwnPasswordOptions {
+    /// File whose first line is the current password
     #[arg(long, value_name = "FILE")]
     current_password_file: Option<PathBuf>,
-    /// The first line of this file is the new password
+    /// File whose first line is the new password
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
 }
 
-/// Whose.
+/// Arguments of `tutti user reset`.
 #[derive(Debug, clap::Args)]
-pub struct Reset {
-    /// The user's login or id
+pub struct ResetOptions {
+    /// Login or id of the user
     user: String,
 }
 
-/// Where the token and the password are.
+/// Arguments of `tutti user set-password`.
 #[derive(Debug, clap::Args)]
-pub struct Set {
-    /// The first line of this file is the reset token
+pub struct SetOptions {
+    /// File whose first line is the reset token
     #[arg(long, value_name = "FILE")]
     reset_token_file: Option<PathBuf>,
-    /// The first line of this file is the new password
+    /// File whose first line is the new password
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
 }
 
-pub(super) async fn own(options: &Own, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn own(options: &OwnPasswordOptions, client: &Client) -> Result<u8, Failure> {
     let current = secret(options.current_password_file.as_ref(), "Present password")?;
     let password = secret(options.password_file.as_ref(), "New password")?;
     let body = OwnPassword {
@@ -53,11 +53,11 @@ pub(super) async fn own(options: &Own, client: &Client) -> Result<u8, Failure> {
     };
     let path = v1(["users", "current", "password"]);
     client.done(Method::PUT, &path, &body).await?;
-    say!("Your password is changed; your other tokens are no good any more.");
+    say!("Your password is changed; your other tokens are revoked.");
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn reset(options: &Reset, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn reset(options: &ResetOptions, client: &Client) -> Result<u8, Failure> {
     let user = find::user(client, &options.user).await?;
     let path = v1(["users", &user.id, "password", "reset"]);
     let ResetToken(token) = client.post_empty(&path).await?;
@@ -65,7 +65,7 @@ pub(super) async fn reset(options: &Reset, client: &Client) -> Result<u8, Failur
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn set(options: &Set, connection: &Connection) -> Result<u8, Failure> {
+pub(super) async fn set(options: &SetOptions, connection: &Connection) -> Result<u8, Failure> {
     let client = Client::without_token(&connection.settings()?)?;
     let token = secret(options.reset_token_file.as_ref(), "Reset token")?;
     let password = secret(options.password_file.as_ref(), "New password")?;
@@ -76,11 +76,11 @@ pub(super) async fn set(options: &Set, connection: &Connection) -> Result<u8, Fa
     client
         .done(Method::POST, &v1(["auth", "reset"]), &body)
         .await?;
-    say!("The password is set; `tutti login` takes it.");
+    say!("The password is set; log in with `tutti login`.");
     Ok(EXIT_SUCCESS)
 }
 
-/// From a file, from the terminal, or a line of standard input.
+/// Reads a secret from a file, from the terminal, or from a line of standard input.
 fn secret(file: Option<&PathBuf>, what: &str) -> Result<SecretString, Failure> {
     match file {
         Some(path) => first_line(path),

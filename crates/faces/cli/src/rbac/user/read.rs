@@ -3,28 +3,28 @@
 use api_types::User;
 
 use crate::client::Client;
+use crate::output::{OutputOptions, json};
 use crate::rbac::find::{self, RoleNames};
-use crate::shown::{Shown, json};
 use crate::terminal::{self, harmless};
 use crate::{EXIT_SUCCESS, Failure, Format, table};
 
-/// How to show them.
+/// Arguments of `tutti user list`.
 #[derive(Debug, clap::Args)]
-pub struct List {
+pub struct ListOptions {
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
-/// Whom.
+/// Arguments of `tutti user show`.
 #[derive(Debug, clap::Args)]
-pub struct Show {
-    /// The user's login or id; absent: yourself
+pub struct ShowOptions {
+    /// Login or id of the user; yourself when absent
     user: Option<String>,
     #[command(flatten)]
-    shown: Shown,
+    shown: OutputOptions,
 }
 
-pub(super) async fn list(options: &List, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn list(options: &ListOptions, client: &Client) -> Result<u8, Failure> {
     let mut users = find::users(client).await?;
     users.sort_by(|one, other| one.login.cmp(&other.login));
     if options.shown.format == Format::Json {
@@ -47,10 +47,10 @@ pub(super) async fn list(options: &List, client: &Client) -> Result<u8, Failure>
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn show(options: &Show, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn show(options: &ShowOptions, client: &Client) -> Result<u8, Failure> {
     let user = match &options.user {
         Some(called) => find::user(client, called).await?,
-        None => find::myself(client).await?,
+        None => find::current_user(client).await?,
     };
     if options.shown.format == Format::Json {
         json(&user);

@@ -13,59 +13,59 @@ use crate::rbac::find::{self, v1};
 use crate::terminal::harmless;
 use crate::{EXIT_SUCCESS, Failure};
 
-/// Who comes.
+/// Arguments of `tutti user create`.
 #[derive(Debug, clap::Args)]
-pub struct Create {
-    /// The name to log in with
+pub struct CreateOptions {
+    /// Login name
     login: String,
-    /// The name for people [default: the login]
+    /// Display name [default: the login]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// The address
+    /// Email address
     #[arg(long, value_name = "ADDRESS", default_value = "")]
     email: String,
-    /// A role by its name or number; may be given several times
+    /// Role of the user, by name or number; may be given several times
     #[arg(long = "role", value_name = "ROLE")]
     roles: Vec<String>,
-    /// The first line of this file is the password; without, the user needs `tutti user reset`
+    /// File whose first line is the password; without it, use `tutti user reset` to set one
     #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
 }
 
-/// What changes.
+/// Arguments of `tutti user edit`.
 #[derive(Debug, clap::Args)]
-pub struct Edit {
-    /// The user's login or id
+pub struct EditOptions {
+    /// Login or id of the user
     user: String,
-    /// Another login
+    /// New login
     #[arg(long, value_name = "LOGIN")]
     login: Option<String>,
-    /// Another name for people
+    /// New display name
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// Another address
+    /// New email address
     #[arg(long, value_name = "ADDRESS")]
     email: Option<String>,
 }
 
-/// One user.
+/// Arguments of `tutti user delete`, `revoke` and `reinstate`.
 #[derive(Debug, clap::Args)]
-pub struct One {
-    /// The user's login or id
+pub struct UserOptions {
+    /// Login or id of the user
     user: String,
 }
 
-/// A user and roles.
+/// Arguments of `tutti user add-role` and `remove-role`.
 #[derive(Debug, clap::Args)]
-pub struct Roles {
-    /// The user's login or id
+pub struct RolesOptions {
+    /// Login or id of the user
     user: String,
     /// Roles, by their names or numbers
     #[arg(required = true)]
     roles: Vec<String>,
 }
 
-pub(super) async fn create(options: Create, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn create(options: CreateOptions, client: &Client) -> Result<u8, Failure> {
     let password = options
         .password_file
         .as_deref()
@@ -83,12 +83,12 @@ pub(super) async fn create(options: Create, client: &Client) -> Result<u8, Failu
     let login = harmless(&user.login);
     say!("Made user {login} ({})", harmless(&user.id));
     if !has_password {
-        say!("There is no password yet; `tutti user reset {login}` makes a token to set one.");
+        say!("There is no password yet; `tutti user reset {login}` creates a token to set one.");
     }
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn edit(options: Edit, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn edit(options: EditOptions, client: &Client) -> Result<u8, Failure> {
     let user = find::user(client, &options.user).await?;
     let update = UserUpdate {
         id: user.id.clone(),
@@ -109,16 +109,16 @@ pub(super) async fn edit(options: Edit, client: &Client) -> Result<u8, Failure> 
     Ok(EXIT_SUCCESS)
 }
 
-pub(super) async fn delete(one: &One, client: &Client) -> Result<u8, Failure> {
+pub(super) async fn delete(one: &UserOptions, client: &Client) -> Result<u8, Failure> {
     let user = find::user(client, &one.user).await?;
     client.delete(&v1(["users", &user.id])).await?;
     say!("Deleted user {}", harmless(&user.login));
     Ok(EXIT_SUCCESS)
 }
 
-/// One of the commands about one user; `done` says that it was done.
+/// Runs a command about one user; `done` is the message about its success.
 pub(super) async fn command(
-    one: &One,
+    one: &UserOptions,
     command: &str,
     done: &str,
     client: &Client,
@@ -131,8 +131,12 @@ pub(super) async fn command(
     Ok(EXIT_SUCCESS)
 }
 
-/// `command` is `add-roles` or `remove-roles`.
-pub(super) async fn roles(options: &Roles, command: &str, client: &Client) -> Result<u8, Failure> {
+/// Changes roles; `command` is `add-roles` or `remove-roles`.
+pub(super) async fn roles(
+    options: &RolesOptions,
+    command: &str,
+    client: &Client,
+) -> Result<u8, Failure> {
     let user = find::user(client, &options.user).await?;
     let role_ids = find::role_ids(client, &options.roles).await?;
     let body = UserRoles {

@@ -1,7 +1,7 @@
-//! The schedules with what they start, as one thing to be made: [`Clockwork`].
+//! The scheduler with its launcher, as one component: [`Scheduler`].
 //!
-//! The rule: it is started before the router, which it waits for; nothing is launched before the
-//! engines that a launch needs are there.
+//! Invariant: it is started before the router, which it waits for; nothing is launched before the
+//! engines that a launch needs are available.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,36 +12,36 @@ use schedules::{Clock, Schedules, SchedulesConfig};
 use store::Store;
 
 use super::launch::Launcher;
-use super::record::{AuditRecord, Fired};
+use super::record::{AuditRecord, LaunchCounters};
 use crate::Shared;
 
-/// Scheduled jobs, and the way from a slot to its job. Cheap to clone.
+/// Scheduled jobs and their launcher. Cheap to clone.
 #[derive(Clone)]
-pub struct Clockwork {
+pub struct JobScheduler {
     pub(crate) schedules: Schedules,
-    pub(crate) fired: Arc<Fired>,
+    pub(crate) launch_counters: Arc<LaunchCounters>,
     launcher: Launcher,
 }
 
-impl Clockwork {
-    /// Starts to look at the clock; jobs are made when [`router`](crate::router) has been called.
+impl JobScheduler {
+    /// Starts the scheduler; jobs are created once [`router`](crate::router) was called.
     pub fn start(clock: Arc<dyn Clock>, store: Store, seal: SealKey, audit: Audit) -> Self {
         let launcher = Launcher::default();
-        let fired = Arc::<Fired>::default();
+        let launch_counters = Arc::<LaunchCounters>::default();
         let config = SchedulesConfig {
             clock,
-            record: Arc::new(AuditRecord(audit, Arc::clone(&fired))),
+            record: Arc::new(AuditRecord(audit, Arc::clone(&launch_counters))),
         };
         let schedules = Schedules::start(config, store, seal, Arc::new(launcher.clone()));
         Self {
             schedules,
-            fired,
+            launch_counters,
             launcher,
         }
     }
 
-    /// Ends it: no slot is claimed any more, and launches under way come to their end. To be
-    /// called before the jobs' engine ends.
+    /// Shuts down: no more slots are claimed, and launches in progress finish. To be called before
+    /// the engine of jobs stops.
     pub async fn shutdown(&self) {
         self.schedules.shutdown().await;
     }
@@ -51,7 +51,7 @@ impl Clockwork {
     }
 }
 
-impl fmt::Debug for Clockwork {
+impl fmt::Debug for JobScheduler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Clockwork").finish_non_exhaustive()
     }

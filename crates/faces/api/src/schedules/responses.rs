@@ -1,4 +1,4 @@
-//! A scheduled job as the API shows it.
+//! A scheduled job in the form of the API.
 
 use api_types::schedules::{LastRun, LastRunJob, LastSkip, NextRun, ScheduledJob, ScheduledType};
 use api_types::{ErrorBody, Object, Owner, Timestamp};
@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use store::LaunchedJob;
 
 use super::times::schedule;
-use crate::base::Base;
+use crate::base::BaseUrl;
 
-pub(super) fn job(base: &Base, job: Scheduled, owner: Owner) -> ScheduledJob {
+pub(super) fn job(base: &BaseUrl, job: Scheduled, owner: Owner) -> ScheduledJob {
     let schedule = schedule(&job.timetable);
     let at = |at_ms: i64| NextRun {
         time: Timestamp::from_ms(at_ms),
@@ -64,12 +64,12 @@ pub(super) fn job(base: &Base, job: Scheduled, owner: Owner) -> ScheduledJob {
     }
 }
 
-/// The absolute URL.
-pub(super) fn address(base: &Base, id: i64) -> String {
+/// The absolute URL of a scheduled job.
+pub(super) fn address(base: &BaseUrl, id: i64) -> String {
     base.at(&format!("scheduled_jobs/environment_jobs/{id}"))
 }
 
-/// Name first, then parameters as plain values and the names of the secret ones.
+/// The name first, then parameters as plain values and the names of the sensitive ones.
 fn input(kind: Kind, name: String, mut rest: Object, sensitive: &[String]) -> Object {
     let mut input = Object::new();
     if kind == Kind::Deploy {

@@ -1,11 +1,11 @@
-//! Followers and repositories as clients see them, in Puppet Enterprise's shapes.
+//! Followers and repositories in the form of Puppet Enterprise's API.
 
 use api_types::{CodeClientStatus, Timestamp, file_sync::REPOSITORY};
 use code_deployments::CodeManager;
 use file_sync::FollowerState;
 use serde_json::{Map, Value, json};
 
-/// Who follows, and whether they have what is live.
+/// The followers, each with whether it has the live versions.
 pub(crate) fn clients(manager: &CodeManager) -> CodeClientStatus {
     let followers = manager.file_sync().map(|sync| sync.followers());
     let followers = followers.unwrap_or_default();
@@ -39,7 +39,8 @@ fn client(manager: &CodeManager, follower: &FollowerState) -> Value {
     })
 }
 
-/// `file-sync-storage-service` and `file-sync-client-service`; names are told to who asks for `debug`.
+/// `file-sync-storage-service` and `file-sync-client-service`; names are included at the level
+/// `debug` only.
 pub(crate) fn services(manager: &CodeManager, level: &str) -> Option<(Value, Value)> {
     let sync = manager.file_sync()?;
     let followers = sync.followers();

@@ -1,4 +1,4 @@
-//! Groups and classifications as the API shows them.
+//! Groups and classifications in the form of the API.
 
 use api_types::PreciseTimestamp;
 use api_types::classifier::{Classified, ClassifiedByName, GroupName, NodeGroup};

@@ -1,7 +1,7 @@
-//! Old versions go after a deployment on this machine. Main function: [`make`].
+//! Garbage collection after a deployment on this machine. Main function: [`collect`].
 //!
-//! The rules: where a server deployed, too, nothing is removed, since only it knows what its plans need; and
-//! what cannot be removed is a warning, since all is live that was asked for.
+//! Invariants: where a server deploys too, nothing is removed, since only the server knows which
+//! versions its plans need; and a failed removal is a warning, since the requested code is live.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ use code_deployments::Deployer;
 use code_store::gc::{CollectOptions, CollectedGarbage, RetentionSettings};
 
 use crate::code::deploy::Options;
-use crate::code::shown::megabytes;
+use crate::code::display::megabytes;
 use crate::{Format, terminal};
 use error_causes::chain;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Removes what nobody needs, says so, and packs copies of repositories that need it. Nothing is deployed
-/// meanwhile.
-pub(super) async fn make(options: &Options, deployer: &Deployer) {
+/// Removes unneeded versions, reports them, and repacks cached repositories that need it. No
+/// deployment runs meanwhile.
+pub(super) async fn collect(options: &Options, deployer: &Deployer) {
     deployer.repack().await;
     if deployer.is_of_a_server() {
         return;
@@ -37,7 +37,7 @@ pub(super) async fn make(options: &Options, deployer: &Deployer) {
             let why = chain(&error);
             anstream::eprintln!("{} old versions stay: {why}", terminal::warn("warning:"));
         }
-        // All is said, or a panic was told when it happened.
+        // Either everything was reported, or the panic was when it happened.
         Ok(Ok(_)) | Err(_) => {}
     }
 }
@@ -45,6 +45,6 @@ pub(super) async fn make(options: &Options, deployer: &Deployer) {
 fn print(collected: &CollectedGarbage) {
     let (versions, bytes) = (collected.versions.len(), megabytes(collected.bytes));
     if versions > 0 {
-        say!("- {versions} versions that nobody needs went: {bytes:.1} MB");
+        say!("- {versions} unneeded versions were removed: {bytes:.1} MB");
     }
 }

@@ -1,20 +1,20 @@
-//! Where users come from who are not of this server: [`Elsewhere`].
+//! External directories (LDAP, OIDC): [`ExternalDirectories`].
 
 use external_directories::{Directories, Oidc};
 
-/// Directories and the identity provider.
+/// LDAP directories and the identity provider.
 #[derive(Clone, Debug)]
-pub struct Elsewhere {
-    /// LDAP.
+pub struct ExternalDirectories {
+    /// LDAP directories, which may be none.
     pub directories: Directories,
-    /// `OpenID` Connect, where it is configured.
+    /// The `OpenID` Connect provider; `None` if it is not configured.
     pub oidc: Option<Oidc>,
 }
 
 /// Prefixes of the origins `oidc:ISSUER` and `ldap:ID`.
 const PREFIXES: [&str; 2] = ["ldap:", "oidc:"];
 
-impl Elsewhere {
+impl ExternalDirectories {
     /// Origins of all directories and of the identity provider.
     pub fn origins(&self) -> Vec<String> {
         let mut origins = self.directories.origins();
@@ -29,7 +29,7 @@ impl Elsewhere {
     }
 }
 
-/// The id of an LDAP directory or the issuer of a provider, as clients name it.
+/// The id of an LDAP directory or the issuer of a provider, in the form of the API.
 pub(crate) fn provider_id(origin: &str) -> Option<String> {
     let id = PREFIXES
         .iter()

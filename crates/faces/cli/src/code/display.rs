@@ -1,10 +1,10 @@
-//! Versions and what is different between them, for people.
+//! Formats versions and the differences between them for a terminal.
 
 use api_types::{CodeChanges, CodeDeployment, Timestamp};
 
 use crate::terminal::harmless;
 
-/// The first digits: enough for people.
+/// The first digits, enough to tell versions apart.
 pub(crate) fn short(digits: &str) -> &str {
     let is_digits = digits.bytes().all(|b| b.is_ascii_hexdigit());
     match is_digits {
@@ -13,12 +13,12 @@ pub(crate) fn short(digits: &str) -> &str {
     }
 }
 
-/// A moment, to the second.
+/// A timestamp, to the second.
 pub(super) fn moment(time: &Timestamp) -> String {
     format!("{:.0}", time.0)
 }
 
-/// What is different, by module, a line each.
+/// Prints the changes by module, one line each.
 pub(super) fn changes(changes: Option<&CodeChanges>) {
     let Some(changes) = changes else {
         return;
@@ -44,14 +44,14 @@ pub(super) fn changes(changes: Option<&CodeChanges>) {
     }
 }
 
-/// What else there is to know.
+/// Prints the warnings of a deployment.
 pub(super) fn notes(told: &CodeDeployment) {
     told.notes
         .iter()
         .for_each(|note| say!("    {}", harmless(note)));
 }
 
-/// For people, with one digit behind the point.
+/// Megabytes with one decimal digit.
 #[expect(clippy::cast_precision_loss, reason = "it is shown with one digit")]
 pub(super) fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6

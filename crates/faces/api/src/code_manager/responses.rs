@@ -1,4 +1,4 @@
-//! Deployments as clients see them.
+//! Deployments in the form of the API.
 
 use std::collections::HashMap;
 
@@ -7,13 +7,13 @@ use code_deployments::CodeManager;
 use code_deployments::service::{Blockers, Deployment, State};
 use environments::EnvironmentName;
 
-/// As `deploys` shows it.
+/// A deployment in the form of `deploys`.
 pub(super) fn deploy(manager: &CodeManager, deployment: Deployment) -> CodeDeploy {
     let late_followers = manager.late(&deployment);
     deployment.shown(late_followers)
 }
 
-/// One that was only just written down.
+/// A deployment that was queued just now.
 pub(super) fn queued((environment, id): (EnvironmentName, i64)) -> CodeDeploy {
     CodeDeploy {
         id: Some(id),
@@ -21,7 +21,7 @@ pub(super) fn queued((environment, id): (EnvironmentName, i64)) -> CodeDeploy {
     }
 }
 
-/// One that was refused.
+/// A deployment that was refused.
 pub(super) fn refused(environment: &str, error: ErrorBody) -> CodeDeploy {
     CodeDeploy {
         error: Some(error),
@@ -42,7 +42,7 @@ fn begun(environment: &str, status: &str) -> CodeDeploy {
     }
 }
 
-/// As `deploys/status` shows it.
+/// A deployment in the form of `deploys/status`.
 pub(super) fn status(
     manager: &CodeManager,
     deployment: Deployment,

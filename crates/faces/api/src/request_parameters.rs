@@ -9,10 +9,10 @@ use store::{JobNumber, Page};
 
 use crate::failure::Failure;
 
-/// The query parameters of a request, for a type of `api-types` to read.
-pub(crate) struct Given(pub(crate) Parameters);
+/// The query parameters of a request, for types of `api-types`.
+pub(crate) struct QueryParameters(pub(crate) Parameters);
 
-impl<S: Send + Sync> FromRequestParts<S> for Given {
+impl<S: Send + Sync> FromRequestParts<S> for QueryParameters {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
@@ -23,10 +23,10 @@ impl<S: Send + Sync> FromRequestParts<S> for Given {
     }
 }
 
-/// The variable parts of a path; not UTF-8 is a validation error.
-pub(crate) struct Variables<T>(pub(crate) T);
+/// The variables of a path; text that is not UTF-8 is a validation error.
+pub(crate) struct PathVariables<T>(pub(crate) T);
 
-impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Variables<T> {
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for PathVariables<T> {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
@@ -37,14 +37,14 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Variabl
     }
 }
 
-/// The number of a job in a path or a body.
+/// Parses the number of a job in a path or a body.
 pub(crate) fn job_number(place: &str, text: &str) -> Result<JobNumber, ApiError> {
     let shown: String = text.chars().take(40).collect();
     text.parse()
         .map_err(|error| ApiError::invalid(place, format!("{shown:?} is {error}")))
 }
 
-/// The part of a list that is asked for, as the store is asked for it.
+/// The page of a list, in the store's type.
 pub(crate) fn store_page(page: api_types::Page) -> Page {
     Page {
         limit: page.limit,

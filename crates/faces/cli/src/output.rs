@@ -1,11 +1,11 @@
-//! How a verb prints what it got. Main type: [`Shown`].
+//! The output format of a verb. Main type: [`OutputOptions`].
 
 use crate::Format;
 
-/// The option that every showing verb has.
+/// The output option of every verb that shows something.
 #[derive(Debug, clap::Args)]
-pub struct Shown {
-    /// How to print
+pub struct OutputOptions {
+    /// Output format
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) format: Format,
 }

@@ -154,7 +154,7 @@ pub(crate) async fn open(config: &Config, store: Store) -> Result<OpenDirectorie
 /// Asks the directories again about users with good tokens.
 pub(crate) fn recheck(
     config: &Config,
-    access: &rbac::Access,
+    access: &rbac::Rbac,
     external_directories: &api::ExternalDirectories,
 ) -> Recheck {
     let interval = Duration::from_secs(config.directories.recheck_s);

@@ -1,5 +1,5 @@
 //! The section `[access]` of the configuration: how logins are guarded, and which programs need
-//! none. Main type: [`Access`].
+//! none. Main type: [`RbacSettings`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::config::Config;
 /// How logins are guarded.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub(crate) struct Access {
+pub(crate) struct RbacSettings {
     /// Certnames of programs that may do everything without a token, as `api_user`.
     pub certificate_allowlist: Vec<String>,
     /// Wrong passwords in a row that lock a user until somebody reinstates him; 0 = never.
@@ -37,7 +37,7 @@ pub(crate) enum UnnamedEnvironment {
     Any,
 }
 
-impl Default for Access {
+impl Default for RbacSettings {
     fn default() -> Self {
         Self {
             certificate_allowlist: Vec::new(),
@@ -55,7 +55,7 @@ pub(crate) fn settings(
     config: &Config,
     external_directories: &api::ExternalDirectories,
 ) -> rbac::Settings {
-    let Access {
+    let RbacSettings {
         failed_logins_lock,
         failed_logins_lock_s,
         token_inactivity_s,

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, bail, ensure};
 use cli::local_server::password_in;
 use cli::say;
-use rbac::{ADMIN_ID, Access};
+use rbac::{ADMIN_ID, Rbac};
 use secrecy::{ExposeSecret as _, SecretString};
 use store::Store;
 
@@ -85,7 +85,7 @@ async fn reset_between_entries(
     store: &Store,
     password: SecretString,
 ) -> Result<()> {
-    let access = Box::pin(Access::open(store.clone(), &config.data_dir)).await?;
+    let access = Box::pin(Rbac::open(store.clone(), &config.data_dir)).await?;
     let audit = crate::audit::open(config, store.clone()).await;
     let reset = async {
         // Before the change: where it cannot be written, nothing is changed.

@@ -145,7 +145,7 @@ struct Engines {
     jobs: Jobs,
     plans: plans::Plans,
     inventory: inventory::Inventory,
-    access: rbac::Access,
+    access: rbac::Rbac,
     external_directories: api::ExternalDirectories,
     recheck: external_directories::Recheck,
     audit: audit::Audit,
@@ -179,7 +179,7 @@ impl Engines {
         let external_directories = directories.external_directories;
         let mut features = directories.features;
         features.extend(inventory.feature());
-        let access = rbac::Access::open_with(
+        let access = rbac::Rbac::open_with(
             store.clone(),
             &config.data_dir,
             crate::rbac::settings(config, &external_directories),

@@ -52,7 +52,7 @@ pub(crate) struct Config {
     #[serde(default)]
     pub telemetry: crate::telemetry_export::Telemetry,
     #[serde(default)]
-    pub access: crate::rbac::Access,
+    pub access: crate::rbac::RbacSettings,
     #[serde(default)]
     pub directories: crate::directories::Directories,
     /// A real PuppetDB.

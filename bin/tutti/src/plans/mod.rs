@@ -17,7 +17,7 @@ use inventory::Inventory;
 use jobs::{Fleet, Jobs};
 use pki::seal::SealKey;
 use plan_language::{PuppetPlans, World};
-use rbac::Access;
+use rbac::Rbac;
 use store::Store;
 
 use self::nodes::PlanNodes;
@@ -28,7 +28,7 @@ use crate::config::Config;
 pub(crate) struct Reach<'a> {
     pub(crate) store: &'a Store,
     pub(crate) jobs: &'a Jobs,
-    pub(crate) access: &'a Access,
+    pub(crate) access: &'a Rbac,
     pub(crate) code: &'a Arc<dyn Code>,
     pub(crate) blobs: &'a Blobs,
     pub(crate) inventory: &'a Inventory,

@@ -12,14 +12,14 @@ use inventory::{Inventory, Query};
 use jobs::{Fleet, Resolve as _};
 use pcp::Certname;
 use plan_language::{Nodes, NodesError, PlanOwner};
-use rbac::{Access, Permission};
+use rbac::{Permission, Rbac};
 use serde_json::Value;
 
 use super::owner::identity;
 
 /// The inventory, the node groups and the connected nodes, with the rights of the plan's owner.
 pub(super) struct PlanNodes {
-    pub(super) access: Access,
+    pub(super) access: Rbac,
     pub(super) inventory: Inventory,
     pub(super) classifier: Classifier,
     pub(super) fleet: Fleet,

@@ -3,7 +3,7 @@
 //! The rule: an owner who is revoked, deleted or gone from the directory has no rights, as for
 //! scheduled jobs.
 
-use rbac::{Access, Identity, ManageError};
+use rbac::{Identity, ManageError, Rbac};
 use store::StoreError;
 
 /// Reason for which the user who owns a plan has no rights any more.
@@ -23,11 +23,7 @@ pub(super) enum OwnerError {
 }
 
 /// The owner's rights now.
-pub(super) async fn identity(
-    access: &Access,
-    login: &str,
-    id: &str,
-) -> Result<Identity, OwnerError> {
+pub(super) async fn identity(access: &Rbac, login: &str, id: &str) -> Result<Identity, OwnerError> {
     let gone = |what| OwnerError::Gone {
         login: login.to_owned(),
         what,

@@ -11,7 +11,7 @@ use api_types::kinds;
 use async_trait::async_trait;
 use jobs::{Jobs, Scope, TaskRequest};
 use pcp::Certname;
-use rbac::{Access, CodeReach, Denied, Identity, Permission, TaskRight, TaskScope};
+use rbac::{CodeReach, Identity, Permission, PermissionDenied, Rbac, TaskRight, TaskScope};
 use serde_json::{Value, json};
 use store::{JobNumber, PlanMark};
 
@@ -20,7 +20,7 @@ use super::owner::{self, OwnerError};
 /// The job engine, behind the rights of a plan's owner.
 pub(super) struct Guarded {
     pub(super) jobs: Jobs,
-    pub(super) access: Access,
+    pub(super) access: Rbac,
     pub(super) effects: OverJobs,
 }
 
@@ -181,7 +181,7 @@ fn within(
     }
 }
 
-fn denied_to(actor: &Actor, denied: &Denied) -> NotStarted {
+fn denied_to(actor: &Actor, denied: &PermissionDenied) -> NotStarted {
     let msg = format!("{denied}; a plan has the rights of its owner");
     refused(
         &msg,

@@ -3,7 +3,7 @@
 //! Invariants: if a route requires a token, a valid one is checked before a byte of the body is
 //! read; the token comes in `X-Authentication`, in `Authorization: Bearer`, or as `?token=`, and is
 //! never logged; without a token, a verified client certificate of the allow-list is accepted; and
-//! only [`rbac::Access::authorize`] decides on permissions.
+//! only [`rbac::Rbac::authorize`] decides on permissions.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 use https::{Hold, PeerCertificate, PeerNetwork};
 use pki::Privilege;
-use rbac::{Denied, Identity, Instance, Permission};
+use rbac::{Identity, Permission, PermissionDenied, PermissionInstance};
 
 use crate::Shared;
 use crate::audit;
@@ -135,7 +135,7 @@ fn is_for_local_verbs(route: &Route) -> bool {
 }
 
 /// The error of the service that the route belongs to.
-fn refusal(route: &Route, denied: Denied) -> Failure {
+fn refusal(route: &Route, denied: PermissionDenied) -> Failure {
     match route.path.starts_with("/rbac-api/") {
         true => crate::rbac::refusal::denied(&denied),
         false => denied.into(),
@@ -219,7 +219,7 @@ impl RequestCredentials {
         let permission = Permission {
             object_type,
             action,
-            instance: Instance::Any,
+            instance: PermissionInstance::Any,
         };
         let allowed = api.access.authorize(&caller.0, permission);
         allowed.map_err(|denied| refusal(self.route, denied))
@@ -247,7 +247,7 @@ impl Caller {
         let permission = Permission {
             object_type,
             action,
-            instance: Instance::Named(name),
+            instance: PermissionInstance::Named(name),
         };
         Ok(api.access.authorize(&self.0, permission)?)
     }

@@ -2,7 +2,7 @@
 //!
 //! Handlers parse a request into the types of `api-types`, call an engine, and return its answer;
 //! they decide nothing. Invariants: every route of `api_types::routes` is mounted behind its policy
-//! (checked by [`rbac::Access::authorize`]), every failure is `{kind, msg, details}`, and the ids
+//! (checked by [`rbac::Rbac::authorize`]), every failure is `{kind, msg, details}`, and the ids
 //! of objects are their absolute URLs.
 
 mod actions;

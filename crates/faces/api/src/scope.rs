@@ -2,7 +2,7 @@
 
 use api_types::{ApiError, ScopeKind, kinds};
 use pcp::Certname;
-use rbac::{Instance, Permission};
+use rbac::{Permission, PermissionInstance};
 use serde_json::json;
 
 use crate::Shared;
@@ -47,7 +47,7 @@ fn may_query(api: &Shared, caller: &Caller) -> Result<(), Failure> {
     let permission = Permission {
         object_type: "nodes",
         action: "view_data",
-        instance: Instance::Any,
+        instance: PermissionInstance::Any,
     };
     let allowed = api.access.authorize(&caller.0, permission);
     allowed.map_err(|denied| {

@@ -14,7 +14,7 @@ use jobs::Jobs;
 use optional_feature::FeatureStatus;
 use pki::PrivilegedNames;
 use plans::Plans;
-use rbac::Access;
+use rbac::Rbac;
 use schedules::Schedules;
 use store::Store;
 use tokio_util::sync::CancellationToken;
@@ -48,7 +48,7 @@ pub struct ApiState {
     /// Code deployment; `None` if another program deploys code.
     pub code_manager: Option<CodeService>,
     /// Users, roles and permissions (RBAC).
-    pub access: Access,
+    pub access: Rbac,
     /// External directories (LDAP, OIDC).
     pub external_directories: ExternalDirectories,
     /// The audit log with its hash chain.
@@ -125,7 +125,7 @@ pub(crate) struct ApiContext {
     pub(crate) code: Arc<dyn Code>,
     pub(crate) certificates: Option<Certificates>,
     pub(crate) code_manager: Option<CodeService>,
-    pub(crate) access: Access,
+    pub(crate) access: Rbac,
     pub(crate) external_directories: ExternalDirectories,
     pub(crate) audit: Audit,
     pub(crate) schedules: Schedules,

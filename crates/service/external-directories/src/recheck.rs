@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use rbac::{Access, DueUser};
+use rbac::{DueUser, Rbac};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -23,7 +23,7 @@ pub struct Recheck {
 
 impl Recheck {
     /// Every user once in `interval`.
-    pub fn start(access: Access, directories: Directories, interval: Duration) -> Self {
+    pub fn start(access: Rbac, directories: Directories, interval: Duration) -> Self {
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         let stopped = stop.clone();
         tasks.spawn(async move {
@@ -48,7 +48,7 @@ impl Drop for Recheck {
     }
 }
 
-async fn run(access: Access, directories: Directories, interval: Duration) {
+async fn run(access: Rbac, directories: Directories, interval: Duration) {
     let look = RECHECK_LOOK.min(interval);
     loop {
         let more = Box::pin(round(&access, &directories, interval)).await;
@@ -59,7 +59,7 @@ async fn run(access: Access, directories: Directories, interval: Duration) {
 }
 
 /// Asks about those who are due; whether there may be more.
-async fn round(access: &Access, directories: &Directories, interval: Duration) -> bool {
+async fn round(access: &Rbac, directories: &Directories, interval: Duration) -> bool {
     let mut more = false;
     let asked = async {
         for origin in access.due_origins(interval).await? {
@@ -78,7 +78,7 @@ async fn round(access: &Access, directories: &Directories, interval: Duration) -
 }
 
 /// `false`: the directory does not answer, which the first user tells for all.
-async fn ask_all(access: &Access, directories: &Directories, due: &[DueUser]) -> bool {
+async fn ask_all(access: &Rbac, directories: &Directories, due: &[DueUser]) -> bool {
     for user in due {
         if !ask(access, directories, user).await {
             return false;
@@ -88,7 +88,7 @@ async fn ask_all(access: &Access, directories: &Directories, due: &[DueUser]) ->
 }
 
 /// `false`: the directory does not answer.
-async fn ask(access: &Access, directories: &Directories, user: &DueUser) -> bool {
+async fn ask(access: &Rbac, directories: &Directories, user: &DueUser) -> bool {
     let written = match directories.look_up(&user.origin.origin, &user.login).await {
         Ok(Some(told)) => {
             let stays = access.remote_user_stays(user, told);

@@ -2,7 +2,7 @@
 //! at the store.
 //!
 //! The rules: what is found here is what the store says, because every write through
-//! [`Access`](crate::Access) forgets what it may have changed; and what was read before such a
+//! [`Rbac`](crate::Rbac) forgets what it may have changed; and what was read before such a
 //! write does not come in after it (the generation tells). When a token was last used is kept
 //! here and written in batches.
 
@@ -14,11 +14,11 @@ use crate::Identity;
 use crate::defaults::TOKEN_CACHE;
 
 /// SHA-256 of a token.
-pub(crate) type Hash = [u8; 32];
+pub(crate) type TokenHash = [u8; 32];
 
 /// A token that was good when it was read.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct CachedToken {
     pub(crate) identity: Arc<Identity>,
     pub(crate) expires_ms: Option<i64>,
     pub(crate) timeout_ms: Option<i64>,
@@ -34,19 +34,19 @@ pub(crate) struct TokenCache {
 
 #[derive(Debug, Default)]
 struct Inner {
-    entries: HashMap<Hash, Arc<Entry>>,
+    entries: HashMap<TokenHash, Arc<CachedToken>>,
     /// Uses of tokens that are no longer in `entries`, not yet written.
-    pending: HashMap<Hash, i64>,
+    pending: HashMap<TokenHash, i64>,
     generation: u64,
 }
 
 /// When the cache was as it was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Generation(u64);
+pub(crate) struct CacheGeneration(u64);
 
-// === impl Entry ===
+// === impl CachedToken ===
 
-impl Entry {
+impl CachedToken {
     pub(crate) fn new(
         identity: Arc<Identity>,
         expires_ms: Option<i64>,
@@ -79,17 +79,17 @@ impl Entry {
 // === impl TokenCache ===
 
 impl TokenCache {
-    pub(crate) fn get(&self, hash: &Hash) -> Option<Arc<Entry>> {
+    pub(crate) fn get(&self, hash: &TokenHash) -> Option<Arc<CachedToken>> {
         self.lock().entries.get(hash).cloned()
     }
 
     /// To be asked before the store is read.
-    pub(crate) fn generation(&self) -> Generation {
-        Generation(self.lock().generation)
+    pub(crate) fn generation(&self) -> CacheGeneration {
+        CacheGeneration(self.lock().generation)
     }
 
     /// Keeps what was read, unless something was forgotten since `read_at`.
-    pub(crate) fn put(&self, hash: Hash, entry: Arc<Entry>, read_at: Generation) {
+    pub(crate) fn put(&self, hash: TokenHash, entry: Arc<CachedToken>, read_at: CacheGeneration) {
         let mut inner = self.lock();
         if let Some(at) = inner.pending.remove(&hash) {
             entry.used(at);
@@ -118,7 +118,7 @@ impl TokenCache {
     }
 
     /// This token ended.
-    pub(crate) fn forget(&self, hash: &Hash) {
+    pub(crate) fn forget(&self, hash: &TokenHash) {
         let mut inner = self.lock();
         inner.generation += 1;
         inner.entries.remove(hash);
@@ -126,14 +126,14 @@ impl TokenCache {
     }
 
     /// When a token was last used, where it is not written yet.
-    pub(crate) fn last_use(&self, hash: &Hash) -> Option<i64> {
+    pub(crate) fn last_use(&self, hash: &TokenHash) -> Option<i64> {
         let inner = self.lock();
         let entry = inner.entries.get(hash).map(|entry| entry.last_active_ms());
         entry.max(inner.pending.get(hash).copied())
     }
 
     /// Uses that are to be written; they count as written from now on.
-    pub(crate) fn take_uses(&self) -> Vec<(Hash, i64)> {
+    pub(crate) fn take_uses(&self) -> Vec<(TokenHash, i64)> {
         let mut inner = self.lock();
         let mut uses: Vec<_> = inner.pending.drain().collect();
         for (hash, entry) in &inner.entries {
@@ -152,7 +152,7 @@ impl TokenCache {
 
 impl Inner {
     /// Keeps the last use of an entry that leaves; beyond the bound it is lost.
-    fn park(&mut self, hash: Hash, entry: &Entry) {
+    fn park(&mut self, hash: TokenHash, entry: &CachedToken) {
         if let Some(at) = entry.unwritten()
             && self.pending.len() < TOKEN_CACHE
         {
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
     use crate::Permissions;
 
-    fn entry(last_active_ms: i64) -> Arc<Entry> {
+    fn entry(last_active_ms: i64) -> Arc<CachedToken> {
         let identity = Identity {
             user_id: String::new(),
             login: String::new(),
@@ -181,10 +181,15 @@ mod tests {
             token_id: None,
             permissions: Arc::new(Permissions::default()),
         };
-        Arc::new(Entry::new(Arc::new(identity), None, None, last_active_ms))
+        Arc::new(CachedToken::new(
+            Arc::new(identity),
+            None,
+            None,
+            last_active_ms,
+        ))
     }
 
-    fn hash(n: u32) -> Hash {
+    fn hash(n: u32) -> TokenHash {
         let mut hash = [0; 32];
         hash[..4].copy_from_slice(&n.to_be_bytes());
         hash

@@ -13,12 +13,12 @@ pub struct ObjectType {
     /// For people.
     pub description: &'static str,
     /// What can be done with it.
-    pub actions: &'static [Action],
+    pub actions: &'static [PermissionAction],
 }
 
 /// Something that can be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Action {
+pub struct PermissionAction {
     /// For example `run`.
     pub name: &'static str,
     /// For people.
@@ -38,7 +38,7 @@ macro_rules! catalog {
             name: $type,
             display_name: $display,
             description: $text,
-            actions: &[$(Action {
+            actions: &[$(PermissionAction {
                 name: $action,
                 display_name: $shown,
                 description: $what,
@@ -149,7 +149,7 @@ pub(crate) fn index(object_type: &str, action: &str) -> Option<usize> {
 }
 
 /// The action, if there is one of these names.
-pub fn find(object_type: &str, action: &str) -> Option<&'static Action> {
+pub fn find(object_type: &str, action: &str) -> Option<&'static PermissionAction> {
     let listed = OBJECT_TYPES.iter().find(|t| t.name == object_type)?;
     listed.actions.iter().find(|a| a.name == action)
 }

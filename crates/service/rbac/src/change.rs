@@ -1,4 +1,4 @@
-//! Writes that change what tokens are good for: [`Access::change`].
+//! Writes that change what tokens are good for: [`Rbac::change`].
 //!
 //! The rule: what is remembered of tokens is forgotten after the commit, also when whoever asked
 //! has gone away; so the write is a task of its own, which the shutdown waits for.
@@ -8,24 +8,24 @@ use std::future::Future;
 use store::{Store, StoreError};
 use tokio::sync::OwnedMutexGuard;
 
-use crate::Access;
-use crate::cache::Hash;
+use crate::Rbac;
+use crate::cache::TokenHash;
 
 /// The right to change rights, from the look to the write.
-pub(crate) type Turn = OwnedMutexGuard<()>;
+pub(crate) type RightsLock = OwnedMutexGuard<()>;
 
 /// What is remembered no longer.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Forget {
+pub(crate) enum CacheInvalidation {
     All,
-    Token(Hash),
+    Token(TokenHash),
     /// Nothing that was written is remembered.
     Nothing,
 }
 
-impl Access {
+impl Rbac {
     /// Waits until nobody else changes rights.
-    pub(crate) async fn turn(&self) -> Turn {
+    pub(crate) async fn turn(&self) -> RightsLock {
         std::sync::Arc::clone(&self.inner.changes)
             .lock_owned()
             .await
@@ -34,8 +34,8 @@ impl Access {
     /// Writes, forgets, and only then answers and lets the next one change something.
     pub(crate) async fn change<T, F>(
         &self,
-        turn: Option<Turn>,
-        forget: Forget,
+        turn: Option<RightsLock>,
+        forget: CacheInvalidation,
         write: impl FnOnce(Store) -> F,
     ) -> Result<T, StoreError>
     where
@@ -48,9 +48,9 @@ impl Access {
             let written = write.await;
             // Also after an error: the write may have taken place.
             match forget {
-                Forget::All => cache.forget_all(),
-                Forget::Token(hash) => cache.forget(&hash),
-                Forget::Nothing => {}
+                CacheInvalidation::All => cache.forget_all(),
+                CacheInvalidation::Token(hash) => cache.forget(&hash),
+                CacheInvalidation::Nothing => {}
             }
             drop(turn);
             written

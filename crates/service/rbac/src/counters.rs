@@ -11,8 +11,8 @@ use std::time::Duration;
 use crate::defaults::{FAILED_LOGINS, FAILURE_DECAY, LOCK_OUT, SLOW_STEP, SLOWEST};
 
 /// Operations of every counter.
-pub(crate) trait Counts: Default {
-    /// Counts a failure; answers how many there are now.
+pub(crate) trait CountFailures: Default {
+    /// CountFailures a failure; answers how many there are now.
     fn fail(&mut self, now_ms: i64) -> u32;
     /// Takes back a failure that was none in the end.
     fn take_back(&mut self);
@@ -59,7 +59,7 @@ impl FailureCounter {
     }
 }
 
-impl Counts for FailureCounter {
+impl CountFailures for FailureCounter {
     fn fail(&mut self, now_ms: i64) -> u32 {
         if passed(self.last_ms, now_ms) >= LOCK_OUT {
             self.failures = 0;
@@ -93,7 +93,7 @@ impl DecayingCounter {
     }
 }
 
-impl Counts for DecayingCounter {
+impl CountFailures for DecayingCounter {
     fn fail(&mut self, now_ms: i64) -> u32 {
         // Bounded, so that a long attack is forgotten as fast as a short one.
         let most = 2 * u32::try_from(SLOWEST.as_millis() / SLOW_STEP.as_millis()).unwrap_or(100);
@@ -113,7 +113,7 @@ impl Counts for DecayingCounter {
 
 // === impl BoundedCounters ===
 
-impl<K: Clone + Eq + Hash, C: Counts + Copy> BoundedCounters<K, C> {
+impl<K: Clone + Eq + Hash, C: CountFailures + Copy> BoundedCounters<K, C> {
     pub(crate) fn new(capacity: usize) -> Self {
         Self {
             counters: HashMap::new(),

@@ -17,21 +17,21 @@ pub const CODE_DEPLOYERS: i64 = 4;
 /// Deploys projects and runs their plans.
 pub const PROJECT_DEPLOYERS: i64 = 5;
 
-struct Built {
+struct DefaultRole {
     id: i64,
     name: &'static str,
     description: &'static str,
     permissions: &'static [(&'static str, &'static str)],
 }
 
-const DEFAULTS: &[Built] = &[
-    Built {
+const DEFAULTS: &[DefaultRole] = &[
+    DefaultRole {
         id: ADMINISTRATORS,
         name: "Administrators",
         description: "May do everything.",
         permissions: &[("*", "*")],
     },
-    Built {
+    DefaultRole {
         id: OPERATORS,
         name: "Operators",
         description: "Run Puppet, classify nodes, sign certificates.",
@@ -51,7 +51,7 @@ const DEFAULTS: &[Built] = &[
             ("node_groups", "set_environment"),
         ],
     },
-    Built {
+    DefaultRole {
         id: VIEWERS,
         name: "Viewers",
         description: "Look on.",
@@ -62,13 +62,13 @@ const DEFAULTS: &[Built] = &[
             ("node_groups", "view"),
         ],
     },
-    Built {
+    DefaultRole {
         id: CODE_DEPLOYERS,
         name: "Code Deployers",
         description: "Deploy code.",
         permissions: &[("environment", "deploy_code")],
     },
-    Built {
+    DefaultRole {
         id: PROJECT_DEPLOYERS,
         name: "Project Deployers",
         description: "Deploy projects and run their plans.",

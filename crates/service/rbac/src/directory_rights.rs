@@ -1,4 +1,4 @@
-//! Rights over the settings of directories: [`Access::begin_directory_change`].
+//! Rights over the settings of directories: [`Rbac::begin_directory_change`].
 //!
 //! The rule: a directory says who remote users are and which imported groups they are in, so its
 //! settings are worth every right of those groups and users. A user who changes the settings must
@@ -7,8 +7,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::change::Turn;
-use crate::{Access, Identity, ManageError, Permission};
+use crate::change::RightsLock;
+use crate::{Identity, ManageError, Permission, Rbac};
 
 /// The groups and users for whom a change of a directory matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,10 +24,10 @@ pub enum DirectoryReach<'a> {
 /// dropped.
 #[derive(Debug)]
 pub struct DirectoryChange {
-    _turn: Turn,
+    _turn: RightsLock,
 }
 
-impl Access {
+impl Rbac {
     /// Allows a change of directories, if the caller has `directory_service:edit` and every right
     /// of the imported groups and remote users that it matters for.
     pub async fn begin_directory_change(

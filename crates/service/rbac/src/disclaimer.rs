@@ -4,11 +4,11 @@ use store::StoreError;
 
 use crate::defaults::TEXT_CHARS;
 use crate::error::optional;
-use crate::{Access, Identity, ManageError, Permission};
+use crate::{Identity, ManageError, Permission, Rbac};
 
 const NAME: &str = "disclaimer";
 
-impl Access {
+impl Rbac {
     /// The text, if there is one.
     pub async fn disclaimer(&self) -> Result<Option<String>, StoreError> {
         self.inner.store.access_setting(NAME).await

@@ -3,14 +3,14 @@
 use store::StoreError;
 
 use crate::passwd::PasswordFault;
-use crate::{Denied, GrantError, HashError};
+use crate::{GrantError, HashError, PermissionDenied};
 
 /// Why nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ManageError {
     /// A right is missing: the one to do this, or one that would be handed on.
     #[error(transparent)]
-    Denied(#[from] Denied),
+    Denied(#[from] PermissionDenied),
     /// No such user, group, role or task target.
     #[error("there is no {what} with the id {id:?}")]
     Unknown {

@@ -3,9 +3,9 @@
 use store::{GroupRow, Store, StoreError};
 use uuid::Uuid;
 
-use crate::change::Forget;
+use crate::change::CacheInvalidation;
 use crate::error::name;
-use crate::{Access, Identity, ManageError, Permission};
+use crate::{Identity, ManageError, Permission, Rbac};
 
 /// A group with roles and known members.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub struct GroupSpec {
     pub origin: Option<String>,
 }
 
-impl Access {
+impl Rbac {
     /// All groups, by login.
     pub async fn groups(&self) -> Result<Vec<GroupView>, StoreError> {
         let mut views = Vec::new();
@@ -87,7 +87,8 @@ impl Access {
             store.insert_group(row).await?;
             store.set_roles_of_group(&group_id, &spec.role_ids).await
         };
-        self.change(Some(turn), Forget::All, write).await?;
+        self.change(Some(turn), CacheInvalidation::All, write)
+            .await?;
         tracing::info!(by = by.login, group_id = id, "imported a group");
         Ok(id)
     }
@@ -121,7 +122,9 @@ impl Access {
             store.rename_group(&id, &display_name).await?;
             store.set_roles_of_group(&id, &spec.role_ids).await
         };
-        Ok(self.change(Some(turn), Forget::All, write).await?)
+        Ok(self
+            .change(Some(turn), CacheInvalidation::All, write)
+            .await?)
     }
 
     /// Forgets a group; its members lose its roles. Needs `user_groups:delete`.
@@ -131,7 +134,8 @@ impl Access {
         self.group(id).await?;
         let group_id = id.to_owned();
         let write = move |store: Store| async move { store.delete_group(&group_id).await };
-        self.change(Some(turn), Forget::All, write).await?;
+        self.change(Some(turn), CacheInvalidation::All, write)
+            .await?;
         tracing::info!(by = by.login, group_id = id, "deleted a group");
         Ok(())
     }
@@ -145,7 +149,8 @@ impl Access {
             _ => String::new(),
         };
         let write = move |store: Store| async move { store.bind_undecided_groups(&only).await };
-        self.change(Some(turn), Forget::All, write).await?;
+        self.change(Some(turn), CacheInvalidation::All, write)
+            .await?;
         for group in self.inner.store.groups().await? {
             if !origins.contains(&group.origin) {
                 tracing::warn!(

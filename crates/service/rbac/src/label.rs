@@ -5,11 +5,11 @@ use crate::defaults::LABEL_CHARS;
 /// A label: trimmed, not blank, at most [`LABEL_CHARS`] characters, without a comma or control
 /// characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Label(String);
+pub struct TokenLabel(String);
 
 /// Why a label is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum LabelError {
+pub enum TokenLabelError {
     /// Nothing but space.
     #[error("is blank")]
     Blank,
@@ -21,18 +21,18 @@ pub enum LabelError {
     Forbidden,
 }
 
-impl Label {
+impl TokenLabel {
     /// Reads a label.
-    pub fn parse(text: &str) -> Result<Self, LabelError> {
+    pub fn parse(text: &str) -> Result<Self, TokenLabelError> {
         let text = text.trim();
         if text.is_empty() {
-            return Err(LabelError::Blank);
+            return Err(TokenLabelError::Blank);
         }
         if text.chars().count() > LABEL_CHARS {
-            return Err(LabelError::TooLong);
+            return Err(TokenLabelError::TooLong);
         }
         if text.chars().any(|c| c == ',' || c.is_control()) {
-            return Err(LabelError::Forbidden);
+            return Err(TokenLabelError::Forbidden);
         }
         Ok(Self(text.to_owned()))
     }
@@ -49,11 +49,17 @@ mod tests {
 
     #[test]
     fn labels_are_trimmed_and_checked() {
-        assert_eq!(Label::parse("  my laptop ").unwrap().as_str(), "my laptop");
-        assert_eq!(Label::parse(" \t"), Err(LabelError::Blank));
-        assert_eq!(Label::parse("a,b"), Err(LabelError::Forbidden));
-        assert_eq!(Label::parse("a\0b"), Err(LabelError::Forbidden));
-        assert!(Label::parse(&"ä".repeat(200)).is_ok());
-        assert_eq!(Label::parse(&"ä".repeat(201)), Err(LabelError::TooLong));
+        assert_eq!(
+            TokenLabel::parse("  my laptop ").unwrap().as_str(),
+            "my laptop"
+        );
+        assert_eq!(TokenLabel::parse(" \t"), Err(TokenLabelError::Blank));
+        assert_eq!(TokenLabel::parse("a,b"), Err(TokenLabelError::Forbidden));
+        assert_eq!(TokenLabel::parse("a\0b"), Err(TokenLabelError::Forbidden));
+        assert!(TokenLabel::parse(&"ä".repeat(200)).is_ok());
+        assert_eq!(
+            TokenLabel::parse(&"ä".repeat(201)),
+            Err(TokenLabelError::TooLong)
+        );
     }
 }

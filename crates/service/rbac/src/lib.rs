@@ -1,13 +1,13 @@
 //! Who may do what: users, roles, groups, passwords, tokens and the one question
-//! [`Access::authorize`].
+//! [`Rbac::authorize`].
 //!
 //! At the first start there are the users `admin`, with a random password in
 //! `<data_dir>/admin-password` (mode 0600), and `api_user`, who cannot log in; and the default
 //! [roles](default_roles). The rules: passwords are kept as argon2id, tokens as SHA-256; a failed login tells
 //! nothing about whether the user exists, neither by its words nor by its time nor by its lock;
-//! every route asks the same two functions, [`Access::authenticate`] and [`Access::authorize`];
+//! every route asks the same two functions, [`Rbac::authenticate`] and [`Rbac::authorize`];
 //! nobody gives to anybody, himself included, a right that he does not have; and every write that
-//! changes rights goes through [`Access`], which forgets what it remembered of them.
+//! changes rights goes through [`Rbac`], which forgets what it remembered of them.
 
 mod activity;
 mod admin;
@@ -58,19 +58,19 @@ pub use directory_rights::{DirectoryChange, DirectoryReach};
 pub use error::ManageError;
 pub use groups::{GroupSpec, GroupView};
 pub use identity::Identity;
-pub use label::{Label, LabelError};
+pub use label::{TokenLabel, TokenLabelError};
 pub use lifetime::{Lifetime, LifetimeError};
 pub use login::LoginError;
-pub use metrics::Metrics;
+pub use metrics::RbacMetrics;
 pub use passwd::{PasswordFault, check_new_password};
 pub use password::HashError;
 pub use password_queue::LoginOrigin;
-pub use permission::{Denied, Grant, GrantError, Instance, Permission};
+pub use permission::{Grant, GrantError, Permission, PermissionDenied, PermissionInstance};
 pub use permissions::Permissions;
 pub use remote::DueUser;
 pub use revoke::{Revocation, RevokeError, RevokeFaults};
 pub use roles::{MemberChange, RoleSpec, RoleView};
-pub use session::{AuthenticateError, Session};
+pub use session::{AuthenticateError, TokenSession};
 pub use settings::Settings;
 pub use steady_clock::{MachineClock, SteadyClock};
 pub use task_targets::{TaskRight, TaskScope, TaskTarget};
@@ -85,7 +85,7 @@ use crate::password::Passwords;
 
 /// Users, roles and tokens. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Access {
+pub struct Rbac {
     inner: Arc<Inner>,
 }
 
@@ -96,7 +96,7 @@ struct Inner {
     passwords: Passwords,
     locks: Mutex<LockOut>,
     cache: Arc<TokenCache>,
-    metrics: Metrics,
+    metrics: RbacMetrics,
     /// Held from the look to the write of everything that changes rights, so that nothing
     /// changes in between.
     changes: Arc<tokio::sync::Mutex<()>>,
@@ -120,7 +120,7 @@ pub enum OpenError {
     PasswordFile(#[from] pki::durable::WriteError),
 }
 
-impl Access {
+impl Rbac {
     /// Opens with the default [`Settings`].
     pub async fn open(store: Store, data_dir: &Path) -> Result<Self, OpenError> {
         Box::pin(Self::open_with(store, data_dir, Settings::default())).await
@@ -146,7 +146,7 @@ impl Access {
                 passwords,
                 locks: Mutex::new(LockOut::new(steady_ms)),
                 cache,
-                metrics: Metrics::default(),
+                metrics: RbacMetrics::default(),
                 changes: Arc::default(),
                 tasks: TaskTracker::new(),
                 api_user,
@@ -163,11 +163,15 @@ impl Access {
     }
 
     /// Whether `identity` has a permission. The only place that answers this.
-    pub fn authorize(&self, identity: &Identity, permission: Permission<'_>) -> Result<(), Denied> {
+    pub fn authorize(
+        &self,
+        identity: &Identity,
+        permission: Permission<'_>,
+    ) -> Result<(), PermissionDenied> {
         if identity.permissions.permits(permission) {
             return Ok(());
         }
-        Err(Denied {
+        Err(PermissionDenied {
             login: identity.login.clone(),
             permission: permission.to_string(),
         })
@@ -181,7 +185,7 @@ impl Access {
         object_type: &str,
         action: &str,
         instances: &[&str],
-    ) -> Result<(), Denied> {
+    ) -> Result<(), PermissionDenied> {
         let may = |instance: &&str| {
             let asked = Permission::on(object_type, action, instance);
             self.authorize(identity, asked).is_ok()
@@ -194,7 +198,7 @@ impl Access {
     }
 
     /// Counters.
-    pub fn metrics(&self) -> &Metrics {
+    pub fn metrics(&self) -> &RbacMetrics {
         &self.inner.metrics
     }
 

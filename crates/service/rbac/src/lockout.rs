@@ -28,14 +28,14 @@ use crate::defaults::{
 /// The counters.
 #[derive(Debug)]
 pub(crate) struct LockOut {
-    pairs: BoundedCounters<(String, Source), FailureCounter>,
+    pairs: BoundedCounters<(String, LoginSource), FailureCounter>,
     names: BoundedCounters<String, FailureCounter>,
-    sources: BoundedCounters<Source, DecayingCounter>,
+    sources: BoundedCounters<LoginSource, DecayingCounter>,
     passwords: BoundedCounters<u64, DecayingCounter>,
     /// The name for which a password failed last: a user who repeats a mistake tries one name.
     last_names: HashMap<u64, String>,
     /// Sources from which a user has logged in, by user id.
-    welcome: HashMap<String, Vec<Source>>,
+    welcome: HashMap<String, Vec<LoginSource>>,
     /// Start of the lock in milliseconds, by user id, for users with too many failures from all
     /// sources together.
     user_locks: HashMap<String, i64>,
@@ -46,17 +46,17 @@ pub(crate) struct LockOut {
 
 /// One attempt, as it is counted.
 #[derive(Clone, Debug)]
-pub(crate) struct Attempt {
+pub(crate) struct LoginAttempt {
     /// Login name in [`folded`] spelling.
     name: String,
-    source: Source,
+    source: LoginSource,
     /// Keyed hash of the password; the key is never written down.
     password: u64,
 }
 
 /// The network an attempt comes from, as far as its sender cannot choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Source(Option<PeerNetwork>);
+pub(crate) struct LoginSource(Option<PeerNetwork>);
 
 /// A login as it is counted: spelled otherwise, it is the same one to a directory.
 pub(crate) fn folded(login: &str) -> String {
@@ -87,8 +87,13 @@ impl LockOut {
         }
     }
 
-    pub(crate) fn attempt(&self, login: &str, password: &SecretString, source: Source) -> Attempt {
-        Attempt {
+    pub(crate) fn attempt(
+        &self,
+        login: &str,
+        password: &SecretString,
+        source: LoginSource,
+    ) -> LoginAttempt {
+        LoginAttempt {
             name: folded(login),
             source,
             password: self.hasher.hash_one(password.expose_secret()),
@@ -96,12 +101,12 @@ impl LockOut {
     }
 
     /// Remaining lock of the name for the source; `None` if it is not locked.
-    pub(crate) fn wait(&self, attempt: &Attempt, now_ms: i64) -> Option<Duration> {
+    pub(crate) fn wait(&self, attempt: &LoginAttempt, now_ms: i64) -> Option<Duration> {
         self.pairs.get(&attempt.pair()).lock(now_ms)
     }
 
     /// By how much the attempt is slowed down.
-    pub(crate) fn delay(&self, attempt: &Attempt, now_ms: i64) -> Duration {
+    pub(crate) fn delay(&self, attempt: &LoginAttempt, now_ms: i64) -> Duration {
         let name = self.names.get(&attempt.name);
         let source = self.sources.get(&attempt.source);
         let password = self.passwords.get(&attempt.password);
@@ -110,8 +115,8 @@ impl LockOut {
             .max(password.delay(UNSLOWED_PASSWORD_USES, now_ms))
     }
 
-    /// Counts a failure; `true`: it locked the name for the source.
-    pub(crate) fn failed(&mut self, attempt: &Attempt, now_ms: i64) -> bool {
+    /// CountFailures a failure; `true`: it locked the name for the source.
+    pub(crate) fn failed(&mut self, attempt: &LoginAttempt, now_ms: i64) -> bool {
         self.names.fail(attempt.name.clone(), now_ms);
         self.sources.fail(attempt.source, now_ms);
         self.count_password(attempt, now_ms);
@@ -119,7 +124,7 @@ impl LockOut {
     }
 
     /// Takes a failure back that was none in the end.
-    pub(crate) fn take_back(&mut self, attempt: &Attempt) {
+    pub(crate) fn take_back(&mut self, attempt: &LoginAttempt) {
         self.pairs.take_back(&attempt.pair());
         self.names.take_back(&attempt.name);
         self.sources.take_back(&attempt.source);
@@ -128,12 +133,12 @@ impl LockOut {
 
     /// A login that went well ends the lock of its name for its source. Name, source and password
     /// stay slow: an account of one's own makes no attacker faster.
-    pub(crate) fn succeeded(&mut self, attempt: &Attempt) {
+    pub(crate) fn succeeded(&mut self, attempt: &LoginAttempt) {
         self.pairs.remove(&attempt.pair());
     }
 
     /// The user has logged in from `source`.
-    pub(crate) fn welcome(&mut self, user_id: &str, source: Source) {
+    pub(crate) fn welcome(&mut self, user_id: &str, source: LoginSource) {
         let sources = self.welcome.entry(user_id.to_owned()).or_default();
         sources.retain(|known| *known != source);
         if sources.len() >= SOURCES_PER_USER {
@@ -143,7 +148,7 @@ impl LockOut {
     }
 
     /// True if the user has logged in from `source` since the server started.
-    pub(crate) fn is_welcome(&self, user_id: &str, source: Source) -> bool {
+    pub(crate) fn is_welcome(&self, user_id: &str, source: LoginSource) -> bool {
         let sources = self.welcome.get(user_id);
         sources.is_some_and(|sources| sources.contains(&source))
     }
@@ -165,7 +170,7 @@ impl LockOut {
         now_ms.saturating_sub(since) >= crate::ms(lock_time)
     }
 
-    fn count_password(&mut self, attempt: &Attempt, now_ms: i64) {
+    fn count_password(&mut self, attempt: &LoginAttempt, now_ms: i64) {
         let last = self.last_names.get(&attempt.password);
         if last == Some(&attempt.name) {
             return;
@@ -179,21 +184,21 @@ impl LockOut {
     }
 }
 
-// === impl Attempt ===
+// === impl LoginAttempt ===
 
-impl Attempt {
-    pub(crate) fn source(&self) -> Source {
+impl LoginAttempt {
+    pub(crate) fn source(&self) -> LoginSource {
         self.source
     }
 
-    fn pair(&self) -> (String, Source) {
+    fn pair(&self) -> (String, LoginSource) {
         (self.name.clone(), self.source)
     }
 }
 
-// === impl Source ===
+// === impl LoginSource ===
 
-impl Source {
+impl LoginSource {
     /// Of an IPv6 address its network of 64 bits, the smallest that a site is given.
     pub(crate) fn new(address: Option<IpAddr>) -> Self {
         Self(address.map(PeerNetwork::from))
@@ -201,7 +206,7 @@ impl Source {
 }
 
 /// The address or network as log lines show it.
-impl fmt::Display for Source {
+impl fmt::Display for LoginSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(network) => network.fmt(f),

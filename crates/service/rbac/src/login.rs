@@ -7,11 +7,11 @@ use store::{NewUser, StoreError, UserChange, UserOrigin, UserRow};
 use uuid::Uuid;
 
 use crate::defaults::{CREDENTIAL_BYTES, REMOTE_GROUPS};
-use crate::lockout::{self, Attempt, Source};
-use crate::password_queue::{PasswordRequester, QueuePlace};
-use crate::tokens::Ground;
+use crate::lockout::{self, LoginAttempt, LoginSource};
+use crate::password_queue::{PasswordRequester, QueuedAttempt};
+use crate::tokens::TokenOrigin;
 use crate::{
-    Access, DirectoryError, HashError, IssueError, LoginOrigin, RemoteUser, TokenRequest, admin,
+    DirectoryError, HashError, IssueError, LoginOrigin, Rbac, RemoteUser, TokenRequest, admin,
     now_ms, remote, token,
 };
 
@@ -62,7 +62,7 @@ pub enum LoginError {
     Store(#[from] StoreError),
 }
 
-impl Access {
+impl Rbac {
     /// A new token for the user `login`. Failures lock the login for the network that they come
     /// from; without one, for all who have none.
     pub async fn login(
@@ -85,7 +85,7 @@ impl Access {
         request: TokenRequest,
         origin: LoginOrigin,
     ) -> Result<SecretString, LoginError> {
-        let source = Source::new(origin.address);
+        let source = LoginSource::new(origin.address);
         let checking = self.check_password(login, password, source, origin.requester());
         let user = Box::pin(checking).await?;
         if user.is_revoked {
@@ -175,7 +175,7 @@ impl Access {
         user: UserRow,
         request: TokenRequest,
     ) -> Result<SecretString, LoginError> {
-        let secret = Box::pin(self.issue(Ground::Login(&user), request)).await?;
+        let secret = Box::pin(self.issue(TokenOrigin::Login(&user), request)).await?;
         let change = UserChange {
             last_login_ms: Some(now_ms()),
             failed_logins: Some(0),
@@ -191,7 +191,7 @@ impl Access {
         &self,
         login: &str,
         password: SecretString,
-        source: Source,
+        source: LoginSource,
         requester: PasswordRequester,
     ) -> Result<UserRow, LoginError> {
         if login.len() > CREDENTIAL_BYTES || password.expose_secret().len() > CREDENTIAL_BYTES {
@@ -245,8 +245,8 @@ impl Access {
         &self,
         login: &str,
         password: &SecretString,
-        attempt: &Attempt,
-        (place, user): (&QueuePlace, Option<&UserRow>),
+        attempt: &LoginAttempt,
+        (place, user): (&QueuedAttempt, Option<&UserRow>),
     ) -> Result<Option<RemoteUser>, LoginError> {
         let Some(directory) = &self.inner.settings.directory else {
             return Ok(None);
@@ -324,7 +324,7 @@ impl Access {
             store.set_user_origin(&user, &origin, now_ms()).await?;
             store.set_groups_of_user(&user, &from, &groups).await
         };
-        self.change(Some(turn), crate::change::Forget::All, write)
+        self.change(Some(turn), crate::change::CacheInvalidation::All, write)
             .await?;
         let user = store.user(&id).await?;
         user.ok_or(LoginError::Store(StoreError::Closed))

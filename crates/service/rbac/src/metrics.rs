@@ -1,4 +1,4 @@
-//! Counters of logins and tokens, for whoever exports them: [`Metrics`].
+//! Counters of logins and tokens, for whoever exports them: [`RbacMetrics`].
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,7 +6,7 @@ use crate::LoginError;
 
 /// Counters; they only grow. They name nobody.
 #[derive(Debug, Default)]
-pub struct Metrics {
+pub struct RbacMetrics {
     /// Logins that succeeded, with a password or by the word of an identity provider.
     pub logins: AtomicU64,
     /// Logins that did not, whatever the reason; lockouts are among them.
@@ -23,7 +23,7 @@ pub(crate) fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-impl Metrics {
+impl RbacMetrics {
     pub(crate) fn login<T>(&self, outcome: &Result<T, LoginError>) {
         if outcome.is_ok() {
             return count(&self.logins);

@@ -5,12 +5,12 @@ use std::net::IpAddr;
 use secrecy::{ExposeSecret as _, SecretString};
 use store::{PasswordResetRow, Store};
 
-use crate::change::Forget;
+use crate::change::CacheInvalidation;
 use crate::defaults::{CREDENTIAL_BYTES, PASSWORD_CHARS, RESET_LIFETIME};
-use crate::lockout::Source;
+use crate::lockout::LoginSource;
 use crate::password_queue::PasswordRequester;
 use crate::token;
-use crate::{Access, Identity, LoginError, ManageError, Permission, admin, ms, now_ms};
+use crate::{Identity, LoginError, ManageError, Permission, Rbac, admin, ms, now_ms};
 
 /// What is wrong with a password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -55,7 +55,7 @@ pub fn check_new_password(
     Ok(())
 }
 
-impl Access {
+impl Rbac {
     /// Sets one's own password. All other tokens of the user end, and `token`, which he shows
     /// now, stays. A wrong present password counts as a failed login.
     pub async fn change_own_password(
@@ -71,7 +71,7 @@ impl Access {
         }
         check_new_password(&new, Some(&by.login)).map_err(ManageError::Password)?;
         let requester = PasswordRequester::User(by.user_id.clone());
-        let checking = self.check_password(&by.login, current, Source::new(source), requester);
+        let checking = self.check_password(&by.login, current, LoginSource::new(source), requester);
         let user = match Box::pin(checking).await {
             Ok(user) => user,
             Err(LoginError::LockedOut { wait }) => return Err(ManageError::LockedOut { wait }),
@@ -88,14 +88,15 @@ impl Access {
             let but = but.as_ref();
             store.set_password(&user.id, &hash, but, now_ms()).await
         };
-        self.change(Some(turn), Forget::All, write).await?;
+        self.change(Some(turn), CacheInvalidation::All, write)
+            .await?;
         tracing::info!(login, "changed the own password");
         Ok(())
     }
 
     /// A token with which the user sets a password, once, within a day. Needs
     /// `users:reset_password`, and every right that the user has: otherwise one could become him. For
-    /// `admin` only [`Access::api_user`] gets one.
+    /// `admin` only [`Rbac::api_user`] gets one.
     pub async fn reset_token(
         &self,
         by: &Identity,
@@ -124,7 +125,8 @@ impl Access {
                 .insert_password_reset(&hash, &id, &by_id, expires, now)
                 .await
         };
-        self.change(Some(turn), Forget::Nothing, write).await?;
+        self.change(Some(turn), CacheInvalidation::Nothing, write)
+            .await?;
         tracing::info!(by = by.login, user_id, "made a password reset token");
         Ok(secret)
     }
@@ -154,7 +156,10 @@ impl Access {
                 .set_password_by_reset(&hash, &user_id, &password, now)
                 .await
         };
-        if !self.change(Some(turn), Forget::All, write).await? {
+        if !self
+            .change(Some(turn), CacheInvalidation::All, write)
+            .await?
+        {
             return Err(ManageError::ResetToken);
         }
         tracing::info!(login, "set a password by a reset token");

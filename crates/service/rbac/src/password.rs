@@ -10,7 +10,7 @@ use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher as _, PasswordVerifier as _};
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::password_queue::{PasswordQueue, PasswordRequester, QueuePlace, Turn};
+use crate::password_queue::{PasswordQueue, PasswordRequester, PasswordTurn, QueuedAttempt};
 
 /// Makes and checks hashes.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ impl Passwords {
     }
 
     /// A place in the queue of `requester`, unless it is full.
-    pub(crate) fn enter(&self, requester: PasswordRequester) -> Result<QueuePlace, HashError> {
+    pub(crate) fn enter(&self, requester: PasswordRequester) -> Result<QueuedAttempt, HashError> {
         self.queue.enter(requester)
     }
 
@@ -67,7 +67,7 @@ impl Passwords {
     /// Whether `password` is the one of `hash`; without a hash it takes as long and is `false`.
     pub(crate) async fn check(
         &self,
-        turn: &Turn,
+        turn: &PasswordTurn,
         password: SecretString,
         hash: Option<String>,
     ) -> Result<bool, HashError> {

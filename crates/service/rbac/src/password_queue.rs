@@ -15,7 +15,7 @@ use crate::defaults::{
     DIRECTORY_QUESTIONS_PER_SOURCE, KNOWN_PASSWORD_CHECKS, PASSWORD_CHECKS, PASSWORD_QUEUE,
     PASSWORD_QUEUE_PER_SOURCE,
 };
-use crate::lockout::Source;
+use crate::lockout::LoginSource;
 
 /// Origin of a login attempt, as the connection shows it.
 #[derive(Clone, Debug, Default)]
@@ -43,19 +43,19 @@ pub(crate) enum PasswordRequester {
     /// The holder of a client certificate.
     Certificate(String),
     /// A login without either.
-    Anonymous(Source),
+    Anonymous(LoginSource),
 }
 
 /// The queues of all requesters; clones share them.
 #[derive(Clone, Debug)]
 pub(crate) struct PasswordQueue {
-    anonymous: Lane,
-    known: Lane,
+    anonymous: QueueLane,
+    known: QueueLane,
 }
 
 /// Requesters who share turns.
 #[derive(Clone, Debug)]
-struct Lane {
+struct QueueLane {
     turns: Arc<Semaphore>,
     places: Arc<Semaphore>,
     /// Only of those who wait or have a turn.
@@ -71,7 +71,7 @@ struct RequesterQueue {
 
 /// A place in the queue, kept until the attempt is over.
 #[derive(Debug)]
-pub(crate) struct QueuePlace {
+pub(crate) struct QueuedAttempt {
     turns: Arc<Semaphore>,
     requester: Arc<RequesterQueue>,
     _places: [OwnedSemaphorePermit; 2],
@@ -79,7 +79,7 @@ pub(crate) struct QueuePlace {
 
 /// The right to check a password now.
 #[derive(Clone, Debug)]
-pub(crate) struct Turn(
+pub(crate) struct PasswordTurn(
     #[expect(dead_code, reason = "held for its drop")] Arc<[OwnedSemaphorePermit; 2]>,
 );
 
@@ -89,7 +89,7 @@ impl LoginOrigin {
     pub(crate) fn requester(&self) -> PasswordRequester {
         match &self.certname {
             Some(certname) => PasswordRequester::Certificate(certname.clone()),
-            None => PasswordRequester::Anonymous(Source::new(self.address)),
+            None => PasswordRequester::Anonymous(LoginSource::new(self.address)),
         }
     }
 }
@@ -99,13 +99,13 @@ impl LoginOrigin {
 impl PasswordQueue {
     pub(crate) fn new() -> Self {
         Self {
-            anonymous: Lane::new(PASSWORD_CHECKS),
-            known: Lane::new(KNOWN_PASSWORD_CHECKS),
+            anonymous: QueueLane::new(PASSWORD_CHECKS),
+            known: QueueLane::new(KNOWN_PASSWORD_CHECKS),
         }
     }
 
     /// A place in the queue of `requester`, unless it is full.
-    pub(crate) fn enter(&self, requester: PasswordRequester) -> Result<QueuePlace, HashError> {
+    pub(crate) fn enter(&self, requester: PasswordRequester) -> Result<QueuedAttempt, HashError> {
         match requester {
             PasswordRequester::Anonymous(_) => self.anonymous.enter(requester),
             PasswordRequester::User(_) | PasswordRequester::Certificate(_) => {
@@ -115,9 +115,9 @@ impl PasswordQueue {
     }
 }
 
-// === impl Lane ===
+// === impl QueueLane ===
 
-impl Lane {
+impl QueueLane {
     fn new(turns: usize) -> Self {
         Self {
             turns: Arc::new(Semaphore::new(turns)),
@@ -126,13 +126,13 @@ impl Lane {
         }
     }
 
-    fn enter(&self, requester: PasswordRequester) -> Result<QueuePlace, HashError> {
+    fn enter(&self, requester: PasswordRequester) -> Result<QueuedAttempt, HashError> {
         let requester = self.queue_of(requester);
         let own = Arc::clone(&requester.places).try_acquire_owned();
         let own = own.map_err(|_| HashError::Busy)?;
         let all = Arc::clone(&self.places).try_acquire_owned();
         let all = all.map_err(|_| HashError::Busy)?;
-        Ok(QueuePlace {
+        Ok(QueuedAttempt {
             turns: Arc::clone(&self.turns),
             requester,
             _places: [own, all],
@@ -156,15 +156,15 @@ impl Lane {
     }
 }
 
-// === impl QueuePlace ===
+// === impl QueuedAttempt ===
 
-impl QueuePlace {
+impl QueuedAttempt {
     /// Waits for a turn: first among the attempts of the same requester, then among requesters, of
     /// whom each has at most one attempt in that line.
-    pub(crate) async fn turn(&self) -> Turn {
+    pub(crate) async fn turn(&self) -> PasswordTurn {
         let own = acquire(&self.requester.turn).await;
         let all = acquire(&self.turns).await;
-        Turn(Arc::new([own, all]))
+        PasswordTurn(Arc::new([own, all]))
     }
 
     /// Waits for a turn to ask a directory, among the attempts of the same requester.
@@ -190,7 +190,7 @@ mod tests {
     }
 
     /// Places of one source, each waiting for its turn; those that have one hold it.
-    fn flood(queue: &PasswordQueue, requester: &PasswordRequester) -> Vec<QueuePlace> {
+    fn flood(queue: &PasswordQueue, requester: &PasswordRequester) -> Vec<QueuedAttempt> {
         let mut places = Vec::new();
         while let Ok(place) = queue.enter(requester.clone()) {
             places.push(place);

@@ -18,12 +18,12 @@ pub struct Permission<'a> {
     /// For example `run`.
     pub action: &'a str,
     /// On what.
-    pub instance: Instance<'a>,
+    pub instance: PermissionInstance<'a>,
 }
 
 /// On which instance a right is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Instance<'a> {
+pub enum PermissionInstance<'a> {
     /// On at least one: enough to reach a route.
     Any,
     /// On this one, for example a task's name; `*`: on all of them.
@@ -44,7 +44,7 @@ pub struct Grant {
 /// The right is not there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{login} lacks the permission {permission}")]
-pub struct Denied {
+pub struct PermissionDenied {
     /// Who asked.
     pub login: String,
     /// For what, as `tasks:run:package`.
@@ -76,7 +76,7 @@ impl<'a> Permission<'a> {
         Self {
             object_type,
             action,
-            instance: Instance::Named(instance),
+            instance: PermissionInstance::Named(instance),
         }
     }
 
@@ -85,7 +85,7 @@ impl<'a> Permission<'a> {
         Self {
             object_type,
             action,
-            instance: Instance::Any,
+            instance: PermissionInstance::Any,
         }
     }
 }
@@ -94,8 +94,8 @@ impl fmt::Display for Permission<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.object_type, self.action)?;
         match self.instance {
-            Instance::Any => Ok(()),
-            Instance::Named(name) => write!(f, ":{name}"),
+            PermissionInstance::Any => Ok(()),
+            PermissionInstance::Named(name) => write!(f, ":{name}"),
         }
     }
 }

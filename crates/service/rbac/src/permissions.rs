@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::catalog::{self, ACTIONS, OBJECT_TYPES};
 use crate::code_instance::{CodeEnvironment, CodeInstance, CodeReach, is_of_code};
-use crate::permission::{ALL, Grant, Instance, Permission};
+use crate::permission::{ALL, Grant, Permission, PermissionInstance};
 
 /// The sum of roles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,7 +62,7 @@ impl Permissions {
     }
 
     /// True if the permission is granted. A task target is enough to reach the routes of tasks;
-    /// [`Access::task_right`](crate::Access::task_right) then decides on tasks and nodes.
+    /// [`Rbac::task_right`](crate::Rbac::task_right) then decides on tasks and nodes.
     pub fn permits(&self, asked: Permission<'_>) -> bool {
         if self.everything {
             return true;
@@ -71,16 +71,16 @@ impl Permissions {
             return false;
         };
         match asked.instance {
-            Instance::Named(text) if is_of_code(asked.object_type, asked.action) => {
+            PermissionInstance::Named(text) if is_of_code(asked.object_type, asked.action) => {
                 instances.have(&CodeInstance::parse(text))
             }
-            Instance::Named(ALL) => instances.all,
-            Instance::Named(name) => instances.all || instances.named.contains(name),
-            Instance::Any if (asked.object_type, asked.action) == ("tasks", "run") => {
+            PermissionInstance::Named(ALL) => instances.all,
+            PermissionInstance::Named(name) => instances.all || instances.named.contains(name),
+            PermissionInstance::Any if (asked.object_type, asked.action) == ("tasks", "run") => {
                 let targets = self.instances_of("tasks", "run_with_constraints");
                 instances.is_some() || targets.is_some_and(Instances::is_some)
             }
-            Instance::Any => instances.is_some(),
+            PermissionInstance::Any => instances.is_some(),
         }
     }
 

@@ -1,5 +1,5 @@
 //! Tokens of users of a directory do not outlive the users: who is to be asked about
-//! ([`Access::due_remote_users`]), and what follows from the answer.
+//! ([`Rbac::due_remote_users`]), and what follows from the answer.
 //!
 //! The rules: a user who is gone loses his tokens and groups, is marked, so that nothing is started
 //! for him by the clock, and keeps what is known of him for the audit; one whose groups changed has the new ones from then on; and a directory that does
@@ -11,11 +11,11 @@ use store::{Store, StoreError, UserOrigin};
 
 pub use store::DueUser;
 
-use crate::change::Forget;
+use crate::change::CacheInvalidation;
 use crate::defaults::REMOTE_GROUPS;
-use crate::{Access, LoginError, RemoteUser, ms, now_ms};
+use crate::{LoginError, Rbac, RemoteUser, ms, now_ms};
 
-impl Access {
+impl Rbac {
     /// LDAP directories, as origins, that were not asked about all of their users within
     /// `interval`.
     pub async fn due_origins(&self, interval: Duration) -> Result<Vec<String>, StoreError> {
@@ -83,7 +83,8 @@ impl Access {
             store.set_groups_of_user(&id, "", &[]).await?;
             store.user_checked(&id, true, now_ms()).await
         };
-        self.change(Some(turn), Forget::All, write).await?;
+        self.change(Some(turn), CacheInvalidation::All, write)
+            .await?;
         if was_gone {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! The end of tokens: [`Access::revoke`].
+//! The end of tokens: [`Rbac::revoke`].
 //!
 //! The rules: whoever knows a token may end it; labels are one's own; a token is named by its id,
 //! or all of a user's by the user's name, by their owner or with `users:disable`. What can be
@@ -6,9 +6,9 @@
 
 use store::{Store, StoreError};
 
-use crate::cache::Hash;
-use crate::change::Forget;
-use crate::{Access, Denied, Identity, Label, Permission, now_ms, token};
+use crate::cache::TokenHash;
+use crate::change::CacheInvalidation;
+use crate::{Identity, Permission, PermissionDenied, Rbac, TokenLabel, now_ms, token};
 
 /// Which tokens to end.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Revocation {
     /// The tokens themselves.
     pub tokens: Vec<String>,
     /// Labels of one's own tokens.
-    pub labels: Vec<Label>,
+    pub labels: Vec<TokenLabel>,
     /// Logins of users: all tokens of theirs.
     pub usernames: Vec<String>,
     /// Ids of tokens.
@@ -46,13 +46,13 @@ pub enum RevokeError {
     Faults(Box<RevokeFaults>),
     /// A right is missing.
     #[error(transparent)]
-    Denied(#[from] Denied),
+    Denied(#[from] PermissionDenied),
     /// The store.
     #[error("cannot revoke tokens")]
     Store(#[from] StoreError),
 }
 
-impl Access {
+impl Rbac {
     /// Ends tokens at once.
     pub async fn revoke(&self, by: &Identity, asked: Revocation) -> Result<(), RevokeError> {
         let mut faults = RevokeFaults::default();
@@ -95,14 +95,14 @@ impl Access {
         Ok(self.end(&hash).await?)
     }
 
-    fn may_revoke(&self, by: &Identity, user_id: &str) -> Result<(), Denied> {
+    fn may_revoke(&self, by: &Identity, user_id: &str) -> Result<(), PermissionDenied> {
         if by.user_id == user_id {
             return Ok(());
         }
         self.authorize(by, Permission::on("users", "disable", user_id))
     }
 
-    async fn revoke_label(&self, by: &Identity, label: &Label) -> Result<bool, StoreError> {
+    async fn revoke_label(&self, by: &Identity, label: &TokenLabel) -> Result<bool, StoreError> {
         let tokens = self.inner.store.tokens_of(&by.user_id).await?;
         let labelled = tokens
             .iter()
@@ -151,12 +151,12 @@ impl Access {
         Ok(())
     }
 
-    async fn end(&self, hash: &Hash) -> Result<(), StoreError> {
+    async fn end(&self, hash: &TokenHash) -> Result<(), StoreError> {
         // A token that is being made on the strength of this one is there before, or not at all.
         let turn = self.turn().await;
         let hash = *hash;
         let write = move |store: Store| async move { store.revoke_token(&hash, now_ms()).await };
-        self.change(Some(turn), Forget::Token(hash), write)
+        self.change(Some(turn), CacheInvalidation::Token(hash), write)
             .await
             .map(|_| ())
     }
@@ -167,7 +167,7 @@ impl Access {
         let write = move |store: Store| async move {
             store.revoke_tokens_of(&user_id, None, now_ms()).await
         };
-        self.change(Some(turn), Forget::All, write)
+        self.change(Some(turn), CacheInvalidation::All, write)
             .await
             .map(|_| ())
     }

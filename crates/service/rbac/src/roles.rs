@@ -8,13 +8,13 @@ use std::collections::BTreeSet;
 
 use store::{RoleRow, Store, StoreError};
 
-use crate::change::{Forget, Turn};
+use crate::change::{CacheInvalidation, RightsLock};
 use crate::default_roles::is_default;
 use crate::defaults::TEXT_CHARS;
 use crate::error::{name, optional};
 use crate::permission::Grant;
 use crate::users::lacking;
-use crate::{Access, Identity, ManageError, Permission, Permissions};
+use crate::{Identity, ManageError, Permission, Permissions, Rbac};
 
 /// A role with permissions and members.
 pub type RoleView = RoleRow;
@@ -39,7 +39,7 @@ fn permissions_of(role: &RoleRow) -> Permissions {
     Permissions::of(&grants)
 }
 
-impl Access {
+impl Rbac {
     /// All roles, by number.
     pub async fn roles(&self) -> Result<Vec<RoleView>, StoreError> {
         self.inner.store.roles().await
@@ -82,7 +82,7 @@ impl Access {
     /// Writes a role that was read under the same turn.
     async fn rewrite(
         &self,
-        turn: Turn,
+        turn: RightsLock,
         by: &Identity,
         present: RoleRow,
         spec: RoleSpec,
@@ -167,7 +167,8 @@ impl Access {
             return Err(ManageError::DefaultRole);
         }
         let write = move |store: Store| async move { store.delete_role(id).await };
-        self.change(Some(turn), Forget::All, write).await?;
+        self.change(Some(turn), CacheInvalidation::All, write)
+            .await?;
         tracing::info!(by = by.login, role = id, "deleted a role");
         Ok(())
     }
@@ -301,7 +302,7 @@ impl Access {
 
     async fn put_role(
         &self,
-        turn: Turn,
+        turn: RightsLock,
         present: &RoleRow,
         row: RoleRow,
     ) -> Result<(), StoreError> {
@@ -311,7 +312,7 @@ impl Access {
             store.delete_password_resets(&gaining).await?;
             store.put_role(row).await
         };
-        self.change(Some(turn), Forget::All, write).await
+        self.change(Some(turn), CacheInvalidation::All, write).await
     }
 }
 

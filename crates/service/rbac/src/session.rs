@@ -1,4 +1,4 @@
-//! From a token to an identity: [`Access::authenticate`].
+//! From a token to an identity: [`Rbac::authenticate`].
 //!
 //! The rule: a request costs one look into memory; the store is asked once for each token after
 //! each change of rights.
@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use store::{StoreError, TokenRow};
 
-use crate::cache::{Entry, Hash};
+use crate::cache::{CachedToken, TokenHash};
 use crate::metrics;
-use crate::{Access, Identity, now_ms, token};
+use crate::{Identity, Rbac, now_ms, token};
 
 /// Why a token is not accepted.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +36,7 @@ pub enum AuthenticateError {
 
 /// A good token with all that is known of it.
 #[derive(Clone, Debug)]
-pub struct Session {
+pub struct TokenSession {
     /// Whose it is.
     pub identity: Arc<Identity>,
     /// The token as the store has it.
@@ -45,7 +45,7 @@ pub struct Session {
     pub last_active_ms: i64,
 }
 
-impl Access {
+impl Rbac {
     /// Whose `token` is; counts as a use of it.
     pub async fn authenticate(&self, token: &str) -> Result<Arc<Identity>, AuthenticateError> {
         let hash = token::hash(token);
@@ -62,14 +62,18 @@ impl Access {
     }
 
     /// All about `token`; a use of it only where `as_use` says so.
-    pub async fn session(&self, token: &str, as_use: bool) -> Result<Session, AuthenticateError> {
+    pub async fn session(
+        &self,
+        token: &str,
+        as_use: bool,
+    ) -> Result<TokenSession, AuthenticateError> {
         let hash = token::hash(token);
         let now = now_ms();
         let (entry, token) = Box::pin(self.read(&hash, now)).await?;
         if as_use {
             entry.used(now);
         }
-        Ok(Session {
+        Ok(TokenSession {
             identity: Arc::clone(&entry.identity),
             token,
             last_active_ms: entry.last_active_ms(),
@@ -79,9 +83,9 @@ impl Access {
     /// Reads token and user from the store, and remembers them.
     async fn read(
         &self,
-        hash: &Hash,
+        hash: &TokenHash,
         now_ms: i64,
-    ) -> Result<(Arc<Entry>, TokenRow), AuthenticateError> {
+    ) -> Result<(Arc<CachedToken>, TokenRow), AuthenticateError> {
         metrics::count(&self.inner.metrics.cache_misses);
         let (store, cache) = (&self.inner.store, &self.inner.cache);
         let generation = cache.generation();
@@ -101,7 +105,7 @@ impl Access {
         let identity = Arc::new(identity);
         let last_active = row.last_active_ms.unwrap_or(row.created_ms);
         let last_active = last_active.max(cache.last_use(hash).unwrap_or(i64::MIN));
-        let entry = Entry::new(identity, row.expires_ms, row.timeout_ms, last_active);
+        let entry = CachedToken::new(identity, row.expires_ms, row.timeout_ms, last_active);
         let entry = Arc::new(entry);
         check(&entry, now_ms)?;
         cache.put(*hash, Arc::clone(&entry), generation);
@@ -109,7 +113,7 @@ impl Access {
     }
 }
 
-fn check(entry: &Entry, now_ms: i64) -> Result<(), AuthenticateError> {
+fn check(entry: &CachedToken, now_ms: i64) -> Result<(), AuthenticateError> {
     if entry.expires_ms.is_some_and(|end| end <= now_ms) {
         return Err(AuthenticateError::Expired);
     }

@@ -1,15 +1,15 @@
-//! Task targets, and the nodes on which a user may run a task: [`Access::task_right`].
+//! Task targets, and the nodes on which a user may run a task: [`Rbac::task_right`].
 
 use std::collections::BTreeSet;
 
 use store::{Store, StoreError, TaskTargetRow};
 
-use crate::change::Forget;
+use crate::change::CacheInvalidation;
 use crate::code_instance::{CodeReach, UnnamedEnvironment};
 use crate::defaults::TASK_TARGETS;
 use crate::error::name;
 use crate::permission::ALL;
-use crate::{Access, Denied, Identity, ManageError, Permission};
+use crate::{Identity, ManageError, Permission, PermissionDenied, Rbac};
 
 /// Tasks on nodes as one thing that a role can permit. Nodes are the union of the three lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub struct TaskRight {
     pub reach: CodeReach,
 }
 
-impl Access {
+impl Rbac {
     /// On which nodes `identity` may run `task` with the code of `environment`: on all with
     /// `tasks:run` of it, else on those of the task targets of `tasks:run_with_constraints` that
     /// have the task. A task target is for the environment that each node is in.
@@ -78,9 +78,9 @@ impl Access {
         identity: &Identity,
         plan: &str,
         environment: &str,
-    ) -> Result<CodeReach, Denied> {
+    ) -> Result<CodeReach, PermissionDenied> {
         let reach = self.code_reach(identity, "plans", plan, environment);
-        reach.ok_or_else(|| Denied {
+        reach.ok_or_else(|| PermissionDenied {
             login: identity.login.clone(),
             permission: Permission::on("plans", "run", plan).to_string(),
         })
@@ -127,7 +127,7 @@ impl Access {
         Ok(targets)
     }
 
-    /// Computes [`Access::task_right`] from the [`Access::permitted_targets`] of `identity`, for
+    /// Computes [`Rbac::task_right`] from the [`Rbac::permitted_targets`] of `identity`, for
     /// many tasks in a row.
     pub fn task_right_of(
         &self,
@@ -201,7 +201,8 @@ impl Access {
             pql_query: target.pql_query,
         };
         let write = move |store: Store| async move { store.insert_task_target(row).await };
-        self.change(Some(turn), Forget::All, write).await?;
+        self.change(Some(turn), CacheInvalidation::All, write)
+            .await?;
         tracing::info!(by = by.login, task_target = id, "made a task target");
         Ok(id)
     }
@@ -217,7 +218,8 @@ impl Access {
             return Err(ManageError::InUse { roles });
         }
         let write = move |store: Store| async move { store.delete_task_target(id).await };
-        self.change(Some(turn), Forget::All, write).await?;
+        self.change(Some(turn), CacheInvalidation::All, write)
+            .await?;
         tracing::info!(by = by.login, task_target = id, "deleted a task target");
         Ok(())
     }
@@ -244,7 +246,7 @@ fn scope_of(targets: &[TaskTarget], task: &str) -> TaskScope {
 
 /// What two targets are compared by; the order of a list says nothing.
 #[derive(PartialEq)]
-struct Compared<'a> {
+struct ComparedTarget<'a> {
     display_name: &'a str,
     tasks: Option<BTreeSet<&'a String>>,
     nodes: BTreeSet<&'a String>,
@@ -254,8 +256,8 @@ struct Compared<'a> {
 
 impl TaskTarget {
     /// Under its name as it is or would be written.
-    fn compared<'a>(&'a self, display_name: &'a str) -> Compared<'a> {
-        Compared {
+    fn compared<'a>(&'a self, display_name: &'a str) -> ComparedTarget<'a> {
+        ComparedTarget {
             display_name,
             tasks: self.tasks.as_ref().map(|tasks| tasks.iter().collect()),
             nodes: self.nodes.iter().collect(),

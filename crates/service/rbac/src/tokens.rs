@@ -10,9 +10,9 @@ use secrecy::{ExposeSecret as _, SecretString};
 use store::{NewToken, Store, StoreError, TokenRow, UserRow};
 use uuid::Uuid;
 
-use crate::change::Forget;
+use crate::change::CacheInvalidation;
 use crate::defaults::{EXPIRED_KEPT, MAX_LIFETIME, TOKENS_PER_USER};
-use crate::{Access, Identity, Label, Lifetime, ManageError, Permission, ms, now_ms, token};
+use crate::{Identity, Lifetime, ManageError, Permission, Rbac, TokenLabel, ms, now_ms, token};
 
 /// What a new token shall be like.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub struct TokenRequest {
     /// How long it lives.
     pub lifetime: Lifetime,
     /// A name to revoke it by; unique for each user.
-    pub label: Option<Label>,
+    pub label: Option<TokenLabel>,
     /// What it is for.
     pub description: Option<String>,
     /// Which program asked.
@@ -40,7 +40,7 @@ pub enum IssueError {
     #[error(
         "tokens of this server live {} at most (access.token_max_lifetime_s); ask for a shorter lifetime, or \
          for 0, the longest",
-        Seconds(*most)
+        DisplayedDuration(*most)
     )]
     TooLong {
         /// Maximum lifetime of the server's tokens.
@@ -50,7 +50,7 @@ pub enum IssueError {
     #[error(
         "a token made with another one ends with it at the latest, and yours ends in {}; log in with the \
          lifetime and label that you want, or ask for 0, the longest",
-        Seconds(*left)
+        DisplayedDuration(*left)
     )]
     OutlivesToken {
         /// Remaining lifetime of the token that the request was made with.
@@ -68,7 +68,7 @@ pub enum IssueError {
 }
 
 /// On the strength of what a token is made.
-pub(crate) enum Ground<'a> {
+pub(crate) enum TokenOrigin<'a> {
     /// Somebody has vouched for the user, as he then was.
     Login(&'a UserRow),
     /// Another token.
@@ -89,7 +89,7 @@ pub struct TokenView {
     pub last_active_ms: i64,
 }
 
-impl Access {
+impl Rbac {
     /// Another token for who shows one that is still good. It ends no later than the one that was shown:
     /// otherwise a token that was stolen once would be good for ever.
     pub async fn token_for(
@@ -99,7 +99,7 @@ impl Access {
     ) -> Result<SecretString, IssueError> {
         let id = identity.token_id.as_deref().ok_or(IssueError::TokenEnded)?;
         let user_id = identity.user_id.as_str();
-        let issuing = self.issue(Ground::Token { id, user_id }, request);
+        let issuing = self.issue(TokenOrigin::Token { id, user_id }, request);
         Box::pin(issuing).await
     }
 
@@ -126,7 +126,7 @@ impl Access {
 
     pub(crate) async fn issue(
         &self,
-        ground: Ground<'_>,
+        ground: TokenOrigin<'_>,
         request: TokenRequest,
     ) -> Result<SecretString, IssueError> {
         let store = &self.inner.store;
@@ -161,7 +161,8 @@ impl Access {
             timeout_ms: self.inner.settings.token_inactivity.map(ms),
         };
         let write = move |store: Store| async move { store.insert_token(new).await };
-        self.change(Some(turn), Forget::Nothing, write).await?;
+        self.change(Some(turn), CacheInvalidation::Nothing, write)
+            .await?;
         Ok(secret)
     }
 
@@ -204,7 +205,7 @@ impl Access {
     /// Until when a new token may live at most (`None`: as long as any), under the turn.
     async fn still_good(
         &self,
-        ground: &Ground<'_>,
+        ground: &TokenOrigin<'_>,
         now_ms: i64,
     ) -> Result<Option<i64>, IssueError> {
         let store = &self.inner.store;
@@ -212,9 +213,9 @@ impl Access {
         let user = user.filter(|user| !user.is_revoked);
         let user = user.ok_or(IssueError::UserChanged)?;
         match *ground {
-            Ground::Login(then) if then.password_hash == user.password_hash => Ok(None),
-            Ground::Login(_) => Err(IssueError::UserChanged),
-            Ground::Token { id, user_id } => {
+            TokenOrigin::Login(then) if then.password_hash == user.password_hash => Ok(None),
+            TokenOrigin::Login(_) => Err(IssueError::UserChanged),
+            TokenOrigin::Token { id, user_id } => {
                 let shown = store.token_by_id(id).await?;
                 let good = |shown: &TokenRow| {
                     shown.user_id == user_id
@@ -258,9 +259,9 @@ impl Access {
 }
 
 /// A time for people, in the largest unit that it has two of.
-struct Seconds(Duration);
+struct DisplayedDuration(Duration);
 
-impl fmt::Display for Seconds {
+impl fmt::Display for DisplayedDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let seconds = self.0.as_secs();
         match seconds {
@@ -272,7 +273,7 @@ impl fmt::Display for Seconds {
     }
 }
 
-impl Ground<'_> {
+impl TokenOrigin<'_> {
     fn user_id(&self) -> &str {
         match self {
             Self::Login(user) => &user.id,

@@ -10,10 +10,12 @@ use secrecy::SecretString;
 use store::{NewUser, Store, StoreError, UserChange, UserRow};
 use uuid::Uuid;
 
-use crate::change::Forget;
+use crate::change::CacheInvalidation;
 use crate::defaults::NAME_CHARS;
 use crate::error::{name, optional};
-use crate::{Access, Denied, Identity, ManageError, Permission, admin, check_new_password, now_ms};
+use crate::{
+    Identity, ManageError, Permission, PermissionDenied, Rbac, admin, check_new_password, now_ms,
+};
 
 /// A user with roles and groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +62,7 @@ pub struct UserUpdate {
     pub is_revoked: Option<bool>,
 }
 
-impl Access {
+impl Rbac {
     /// All users, by login.
     pub async fn users(&self) -> Result<Vec<UserView>, StoreError> {
         let store = &self.inner.store;
@@ -143,7 +145,8 @@ impl Access {
             store.insert_user(new).await?;
             store.set_roles_of_user(&user_id, &spec.role_ids).await
         };
-        self.change(Some(turn), Forget::All, write).await?;
+        self.change(Some(turn), CacheInvalidation::All, write)
+            .await?;
         tracing::info!(by = by.login, user_id = id, "made a user");
         Ok(id)
     }
@@ -151,7 +154,7 @@ impl Access {
     /// Changes a user. Each part needs its own right: name and address `users:edit`, roles
     /// `user_roles:edit_members` of each, revoked `users:disable`. Roles and revocation of
     /// users from a directory can be changed, what the directory tells cannot. To revoke and to
-    /// reinstate do what [`Access::set_revoked`] does; a locked user counts as revoked here, so
+    /// reinstate do what [`Rbac::set_revoked`] does; a locked user counts as revoked here, so
     /// that one who is read and written back stays locked and no more.
     pub async fn update_user(
         &self,
@@ -201,7 +204,9 @@ impl Access {
             }
             store.set_roles_of_user(&id, &roles).await
         };
-        Ok(self.change(Some(turn), Forget::All, write).await?)
+        Ok(self
+            .change(Some(turn), CacheInvalidation::All, write)
+            .await?)
     }
 
     /// Revokes a user, whose tokens are no good from now on, or reinstates him, also from a
@@ -223,7 +228,8 @@ impl Access {
             }
             store.update_user(&user_id, change).await
         };
-        self.change(Some(turn), Forget::All, write).await?;
+        self.change(Some(turn), CacheInvalidation::All, write)
+            .await?;
         tracing::info!(
             by = by.login,
             user_id = id,
@@ -256,7 +262,9 @@ impl Access {
             store.delete_password_resets(&gaining).await?;
             store.set_roles_of_user(&id, &roles).await
         };
-        Ok(self.change(Some(turn), Forget::All, write).await?)
+        Ok(self
+            .change(Some(turn), CacheInvalidation::All, write)
+            .await?)
     }
 
     /// Deletes a user with his tokens. Needs `users:disable`.
@@ -266,7 +274,8 @@ impl Access {
         self.changeable_user(id).await?;
         let user_id = id.to_owned();
         let write = move |store: Store| async move { store.delete_user(&user_id).await };
-        self.change(Some(turn), Forget::All, write).await?;
+        self.change(Some(turn), CacheInvalidation::All, write)
+            .await?;
         tracing::info!(by = by.login, user_id = id, "deleted a user");
         Ok(())
     }
@@ -326,8 +335,8 @@ fn gaining(id: &str, present: &[i64], roles: &[i64]) -> Vec<String> {
     gains.then(|| id.to_owned()).into_iter().collect()
 }
 
-pub(crate) fn lacking(by: &Identity, grant: &crate::Grant) -> Denied {
-    Denied {
+pub(crate) fn lacking(by: &Identity, grant: &crate::Grant) -> PermissionDenied {
+    PermissionDenied {
         login: by.login.clone(),
         permission: grant.to_string(),
     }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use classifier::{Editor, GroupId, Right};
-use rbac::{Access, Identity, Instance, Permission};
+use rbac::{Identity, Permission, PermissionInstance, Rbac};
 
 use crate::Shared;
 use crate::failure::Failure;
@@ -14,7 +14,7 @@ use crate::guard::Caller;
 /// The rights of a caller, as the classifier checks them.
 #[derive(Clone)]
 pub(crate) struct CallerRights {
-    access: Access,
+    access: Rbac,
     identity: Arc<Identity>,
 }
 
@@ -33,7 +33,7 @@ impl Editor for CallerRights {
         let permission = Permission {
             object_type: "node_groups",
             action: right.action(),
-            instance: Instance::Named(&group),
+            instance: PermissionInstance::Named(&group),
         };
         self.access.authorize(&self.identity, permission).is_ok()
     }

@@ -7,7 +7,7 @@ use axum::extract::{ConnectInfo, State};
 use axum::{Extension, Json};
 use https::PeerCertificate;
 use rbac::defaults::TOKEN_TEXT_CHARS;
-use rbac::{Label, Lifetime, LoginOrigin, TokenRequest};
+use rbac::{Lifetime, LoginOrigin, TokenLabel, TokenRequest};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::refusal;
@@ -59,7 +59,7 @@ pub(crate) fn request(
 ) -> Result<TokenRequest, ApiError> {
     let lifetime = lifetime.map(Lifetime::parse).transpose();
     let lifetime = lifetime.map_err(|error| ApiError::invalid("lifetime", error))?;
-    let label = label.map(Label::parse).transpose();
+    let label = label.map(TokenLabel::parse).transpose();
     let label = label.map_err(|error| ApiError::invalid("label", error))?;
     Ok(TokenRequest {
         lifetime: lifetime.unwrap_or_default(),

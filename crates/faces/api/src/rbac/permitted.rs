@@ -6,7 +6,7 @@ use api_types::rbac::{ActionType, ObjectType, PermittedQuestion};
 use axum::Json;
 use axum::extract::State;
 use rbac::catalog::OBJECT_TYPES;
-use rbac::{Identity, Instance, Permission};
+use rbac::{Identity, Permission, PermissionInstance};
 
 use super::body::{RbacBody, id};
 use super::refusal::schema;
@@ -26,7 +26,7 @@ pub(crate) async fn types() -> Json<Vec<ObjectType>> {
     Json(types.collect())
 }
 
-fn action(listed: &rbac::catalog::Action) -> ActionType {
+fn action(listed: &rbac::catalog::PermissionAction) -> ActionType {
     ActionType {
         name: listed.name.to_owned(),
         display_name: listed.display_name.to_owned(),
@@ -45,7 +45,7 @@ pub(crate) async fn ask(
         let permission = Permission {
             object_type: &spec.object_type,
             action: &spec.action,
-            instance: Instance::Named(&spec.instance),
+            instance: PermissionInstance::Named(&spec.instance),
         };
         api.access.authorize(&subject, permission).is_ok()
     };

@@ -3,26 +3,26 @@
 use api_types::ApiError;
 use api_types::kinds::{self, Kind};
 use rbac::{
-    AuthenticateError, Denied, HashError, IssueError, LoginError, ManageError, RevokeError,
-    RevokeFaults,
+    AuthenticateError, HashError, IssueError, LoginError, ManageError, PermissionDenied,
+    RevokeError, RevokeFaults,
 };
 use serde_json::json;
 use std::time::Duration;
 
 use crate::failure::Failure;
 
-impl From<Denied> for Failure {
-    fn from(denied: Denied) -> Self {
+impl From<PermissionDenied> for Failure {
+    fn from(denied: PermissionDenied) -> Self {
         lacking(kinds::NOT_PERMITTED, &denied)
     }
 }
 
 /// The error for a missing permission on routes under `/rbac-api`.
-pub(crate) fn denied(denied: &Denied) -> Failure {
+pub(crate) fn denied(denied: &PermissionDenied) -> Failure {
     lacking(kinds::PERMISSION_DENIED, denied)
 }
 
-fn lacking(kind: Kind, denied: &Denied) -> Failure {
+fn lacking(kind: Kind, denied: &PermissionDenied) -> Failure {
     let refused = ApiError::new(kind, denied.to_string());
     Failure(refused.with("permission", json!(denied.permission)))
 }

@@ -7,7 +7,7 @@ use api_types::{ApiError, Order, Pagination, PreciseTimestamp, RevokeTokens, Tok
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use rbac::{AuthenticateError, Label, Revocation, Session, TokenView};
+use rbac::{AuthenticateError, Revocation, TokenLabel, TokenSession, TokenView};
 
 use super::auth::{request, shown};
 use super::body::{RbacBody, id};
@@ -66,8 +66,8 @@ fn no_session(error: AuthenticateError) -> Failure {
     refused.into()
 }
 
-fn facts(session: Session) -> TokenFacts {
-    let Session {
+fn facts(session: TokenSession) -> TokenFacts {
+    let TokenSession {
         identity,
         token,
         last_active_ms,
@@ -165,7 +165,7 @@ pub(crate) async fn revoke(
     }
     let labels = asked.revoke_tokens_by_labels.iter();
     let labels = labels.map(|text| {
-        Label::parse(text).map_err(|error| ApiError::invalid("revoke_tokens_by_labels", error))
+        TokenLabel::parse(text).map_err(|error| ApiError::invalid("revoke_tokens_by_labels", error))
     });
     let revocation = Revocation {
         labels: labels.collect::<Result<_, _>>()?,

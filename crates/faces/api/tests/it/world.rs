@@ -15,7 +15,7 @@ use jobs::{Jobs, JobsConfig};
 use pcp::{Certname, PcpUri};
 use pki::seal::SealKey;
 use pki::{NamePattern, Privilege, PrivilegedNames};
-use rbac::Access;
+use rbac::Rbac;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 use store::{Store, StoreConfig};
@@ -95,9 +95,7 @@ impl World {
             seal,
         );
         let jobs = Box::pin(jobs).await.expect("the engine starts");
-        let access = Access::open(store.clone(), dir.path())
-            .await
-            .expect("access");
+        let access = Rbac::open(store.clone(), dir.path()).await.expect("access");
         let classifier = Classifier::open(store.clone()).await.expect("groups");
         let audit = audit::Audit::open(store.clone(), audit::AuditConfig::default()).await;
         let key = SealKey::open_or_create(&dir.path().join("seal")).expect("a key");

@@ -5,21 +5,21 @@ use crate::defaults::{FAILURE_DECAY, LOCK_OUT, SLOW_STEP, SLOWEST};
 
 const NOW: i64 = 1_000_000_000;
 
-fn from(address: &str) -> Source {
-    Source::new(Some(address.parse().unwrap()))
+fn from(address: &str) -> LoginSource {
+    LoginSource::new(Some(address.parse().unwrap()))
 }
 
-fn here() -> Source {
-    Source::new(None)
+fn here() -> LoginSource {
+    LoginSource::new(None)
 }
 
 /// An attempt with a password that no other one has.
-fn attempt(locks: &LockOut, name: &str, source: Source) -> Attempt {
+fn attempt(locks: &LockOut, name: &str, source: LoginSource) -> LoginAttempt {
     let password = format!("{name} {source} {}", uuid::Uuid::new_v4());
     locks.attempt(name, &password.into(), source)
 }
 
-fn fail(locks: &mut LockOut, name: &str, source: Source, times: u32) -> Vec<bool> {
+fn fail(locks: &mut LockOut, name: &str, source: LoginSource, times: u32) -> Vec<bool> {
     let mut once = |_| {
         let attempt = attempt(locks, name, source);
         locks.failed(&attempt, NOW)
@@ -159,7 +159,7 @@ fn a_success_ends_the_lock_of_that_name_and_source_only() {
 fn invented_names_and_addresses_take_no_memory() {
     let mut locks = LockOut::new(NOW);
     for index in 0..6_000_u32 {
-        let source = Source::new(Some(std::net::Ipv4Addr::from_bits(index).into()));
+        let source = LoginSource::new(Some(std::net::Ipv4Addr::from_bits(index).into()));
         let attempt = locks.attempt(&format!("user{index}"), &"x".into(), source);
         locks.failed(&attempt, NOW + i64::from(index));
         locks.welcome("id", source);

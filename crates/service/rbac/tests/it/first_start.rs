@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use rbac::Access;
+use rbac::Rbac;
 use testkit::engine::Database;
 
 use crate::world::{World, open_store};
@@ -33,7 +33,7 @@ async fn the_second_start_keeps_user_password_and_tokens() {
     let before = world.password();
     world.store.close().await;
     let store = open_store(&world.database).await;
-    let access = Access::open(store, world.dir.path()).await.unwrap();
+    let access = Rbac::open(store, world.dir.path()).await.unwrap();
     assert_eq!(world.password(), before);
     assert_eq!(access.authenticate(&token).await.unwrap().login, "admin");
 }
@@ -47,7 +47,7 @@ async fn a_crash_between_password_and_user_is_healed_by_the_next_start() {
     .unwrap();
     let database = Database::empty().await.unwrap();
     let store = open_store(&database).await;
-    let access = Access::open(store.clone(), dir.path()).await.unwrap();
+    let access = Rbac::open(store.clone(), dir.path()).await.unwrap();
     let world = World {
         dir,
         database,

@@ -1,8 +1,8 @@
 //! The life of tokens, and what their holders may do.
 
 use rbac::{
-    AuthenticateError, Identity, IssueError, Label, Lifetime, LoginError, Revocation, RevokeError,
-    Settings, TokenRequest,
+    AuthenticateError, Identity, IssueError, Lifetime, LoginError, Revocation, RevokeError,
+    Settings, TokenLabel, TokenRequest,
 };
 use secrecy::ExposeSecret as _;
 use sha2::{Digest as _, Sha256};
@@ -125,7 +125,7 @@ async fn a_revoked_token_ends_at_once_and_others_stay() {
 
 async fn a_label_names_one_token_of_its_user() {
     let world = World::new().await;
-    let label = Label::parse("laptop").unwrap();
+    let label = TokenLabel::parse("laptop").unwrap();
     let login = || {
         let request = TokenRequest {
             label: Some(label.clone()),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rbac::{Access, Grant, Identity, LoginError, RoleSpec, Settings, TokenRequest, UserSpec};
+use rbac::{Grant, Identity, LoginError, Rbac, RoleSpec, Settings, TokenRequest, UserSpec};
 use secrecy::{ExposeSecret as _, SecretString};
 use store::{Store, StoreConfig};
 use tempfile::TempDir;
@@ -15,7 +15,7 @@ pub(crate) struct World {
     pub(crate) dir: TempDir,
     pub(crate) database: Database,
     pub(crate) store: Store,
-    pub(crate) access: Access,
+    pub(crate) access: Rbac,
 }
 
 impl World {
@@ -23,7 +23,7 @@ impl World {
         let dir = TempDir::new().expect("a directory");
         let database = Database::empty().await.expect("a database");
         let store = open_store(&database).await;
-        let access = Box::pin(Access::open(store.clone(), dir.path()))
+        let access = Box::pin(Rbac::open(store.clone(), dir.path()))
             .await
             .expect("access opens");
         Self {
@@ -38,7 +38,7 @@ impl World {
         let dir = TempDir::new().expect("a directory");
         let database = Database::empty().await.expect("a database");
         let store = open_store(&database).await;
-        let access = Box::pin(Access::open_with(store.clone(), dir.path(), settings))
+        let access = Box::pin(Rbac::open_with(store.clone(), dir.path(), settings))
             .await
             .expect("access opens");
         Self {
@@ -54,7 +54,7 @@ impl World {
         self.access.shutdown().await;
         self.store.close().await;
         self.store = open_store(&self.database).await;
-        let access = Access::open(self.store.clone(), self.dir.path()).await;
+        let access = Rbac::open(self.store.clone(), self.dir.path()).await;
         self.access = access.expect("access opens");
     }
 

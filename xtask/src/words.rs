@@ -51,7 +51,6 @@ const PENDING: &[&str] = &[
     "puppet-api",
     "puppetfile",
     "pxp",
-    "rbac",
     "ruby-regex",
     "schedules",
     "ssh",

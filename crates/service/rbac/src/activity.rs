@@ -1,7 +1,7 @@
-//! Writes when tokens were last used, in batches: [`Activity`].
+//! Writes the last use of tokens in batches: [`Activity`].
 //!
-//! The rule: no request waits for it, and what is not written when the server is killed is at
-//! most [`ACTIVITY_WRITTEN`] old.
+//! Invariant: no request waits for these writes. If the server is killed, at most the uses of the
+//! last [`ACTIVITY_WRITTEN`] are lost.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::cache::TokenCache;
 use crate::defaults::ACTIVITY_WRITTEN;
 
-/// The task that writes. It ends with its handle.
+/// Handle of the background task that writes. Dropping it stops the task.
 #[derive(Debug)]
 pub(crate) struct Activity {
     stop: CancellationToken,
@@ -29,7 +29,7 @@ impl Activity {
         }
     }
 
-    /// Writes the rest and waits for it.
+    /// Writes the remaining uses and waits until they are written.
     pub(crate) async fn shutdown(&self) {
         self.stop.cancel();
         let writing = self
@@ -57,7 +57,7 @@ async fn run(store: Store, cache: Arc<TokenCache>, stop: CancellationToken) {
             () = stop.cancelled() => true,
             () = tokio::time::sleep(ACTIVITY_WRITTEN) => false,
         };
-        // Nothing hangs on it: it is written at the next use.
+        // A failed write does no harm: the next use of the token is written again.
         if let Err(error) = store.tokens_active(cache.take_uses()).await {
             tracing::warn!(%error, "cannot write when tokens were last used");
         }

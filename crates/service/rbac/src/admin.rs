@@ -1,8 +1,8 @@
-//! The users that are there from the beginning.
+//! The built-in users `admin` and `api_user`.
 //!
-//! The rule: the password is on disk before the user exists, so that a crash in between leaves
-//! nobody locked out; the next start makes another one. Neither of these users can be changed
-//! but for the administrator's own password.
+//! Invariants: the password file is written before the user `admin` is stored, so a crash in between
+//! locks no administrator out: the next start creates another password. The built-in users cannot be
+//! changed, except for the password of `admin`.
 
 use std::path::Path;
 
@@ -11,20 +11,21 @@ use store::{NewUser, Store, StoreError};
 
 use crate::{Identity, OpenError, now_ms, password, token};
 
-/// The id of the first user; the one it has in Puppet Enterprise, which scripts name.
+/// Id of the user `admin`, the same as in Puppet Enterprise, because scripts contain it.
 pub const ADMIN_ID: &str = "42bf351c-f9ec-40af-84ad-e976fec7f4bd";
 
-/// The id of whoever shows a certificate of the allow-list; as in Puppet Enterprise.
+/// Id of the user `api_user`, which programs with a certificate of the allow-list act as; the same as
+/// in Puppet Enterprise.
 pub const API_USER_ID: &str = "af94921f-bd76-4b58-b5ce-e17c029a2790";
 
-/// The login of the first user.
+/// Login of the first user.
 pub(crate) const ADMIN: &str = "admin";
-/// The login of programs with a certificate.
+/// Login of programs with a certificate of the allow-list.
 pub(crate) const API_USER: &str = "api_user";
-/// Below the data directory.
+/// File in the data directory with the first password of `admin`.
 const PASSWORD_FILE: &str = "admin-password";
 
-/// Whether this user is as the server made him, for ever.
+/// True if the user is built in and cannot be changed.
 pub(crate) fn is_immutable(user_id: &str) -> bool {
     user_id == ADMIN_ID || user_id == API_USER_ID
 }
@@ -51,7 +52,7 @@ pub(crate) async fn ensure_api_user(store: &Store) -> Result<Identity, StoreErro
     let user = first_user(API_USER_ID, API_USER, "API user", None);
     store.insert_user(user).await?;
     let row = store.user(API_USER_ID).await?;
-    // Its login was refused to others since the first start.
+    // The login is reserved since the first start.
     let row = row.ok_or(StoreError::Closed)?;
     Identity::load(store, row).await
 }

@@ -1,10 +1,10 @@
-//! What is known of tokens that were used lately: [`TokenCache`], so that a request costs no look
-//! at the store.
+//! Cache of recently used tokens: [`TokenCache`]. It saves each request a read of the store.
 //!
-//! The rules: what is found here is what the store says, because every write through
-//! [`Rbac`](crate::Rbac) forgets what it may have changed; and what was read before such a
-//! write does not come in after it (the generation tells). When a token was last used is kept
-//! here and written in batches.
+//! Invariants: cached entries match the store, because every write through
+//! [`Rbac`](crate::Rbac) invalidates the entries that it may have changed. An entry that was read
+//! before such a write is not cached after it, which the generation detects.
+//!
+//! The last use of each token is recorded here and written to the store in batches.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -16,14 +16,14 @@ use crate::defaults::TOKEN_CACHE;
 /// SHA-256 of a token.
 pub(crate) type TokenHash = [u8; 32];
 
-/// A token that was good when it was read.
+/// A token that was valid when it was read.
 #[derive(Debug)]
 pub(crate) struct CachedToken {
     pub(crate) identity: Arc<Identity>,
     pub(crate) expires_ms: Option<i64>,
     pub(crate) timeout_ms: Option<i64>,
     last_active_ms: AtomicI64,
-    /// As the store has it.
+    /// Last use of the token that the store has, in milliseconds since 1970.
     written_ms: AtomicI64,
 }
 
@@ -35,12 +35,12 @@ pub(crate) struct TokenCache {
 #[derive(Debug, Default)]
 struct Inner {
     entries: HashMap<TokenHash, Arc<CachedToken>>,
-    /// Uses of tokens that are no longer in `entries`, not yet written.
+    /// Unwritten last uses of tokens that are no longer in `entries`.
     pending: HashMap<TokenHash, i64>,
     generation: u64,
 }
 
-/// When the cache was as it was.
+/// Number of invalidations so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CacheGeneration(u64);
 
@@ -83,12 +83,12 @@ impl TokenCache {
         self.lock().entries.get(hash).cloned()
     }
 
-    /// To be asked before the store is read.
+    /// The current generation. Call it before the store is read.
     pub(crate) fn generation(&self) -> CacheGeneration {
         CacheGeneration(self.lock().generation)
     }
 
-    /// Keeps what was read, unless something was forgotten since `read_at`.
+    /// Caches an entry, unless the cache was invalidated since `read_at`.
     pub(crate) fn put(&self, hash: TokenHash, entry: Arc<CachedToken>, read_at: CacheGeneration) {
         let mut inner = self.lock();
         if let Some(at) = inner.pending.remove(&hash) {
@@ -107,7 +107,7 @@ impl TokenCache {
         inner.entries.insert(hash, entry);
     }
 
-    /// Rights of anybody may have changed.
+    /// Invalidates all entries: the permissions of any user may have changed.
     pub(crate) fn forget_all(&self) {
         let mut inner = self.lock();
         inner.generation += 1;
@@ -117,7 +117,7 @@ impl TokenCache {
         }
     }
 
-    /// This token ended.
+    /// Removes a token that was revoked.
     pub(crate) fn forget(&self, hash: &TokenHash) {
         let mut inner = self.lock();
         inner.generation += 1;
@@ -125,14 +125,14 @@ impl TokenCache {
         inner.pending.remove(hash);
     }
 
-    /// When a token was last used, where it is not written yet.
+    /// Last use of a token in milliseconds since 1970; `None` if the cache has no record of it.
     pub(crate) fn last_use(&self, hash: &TokenHash) -> Option<i64> {
         let inner = self.lock();
         let entry = inner.entries.get(hash).map(|entry| entry.last_active_ms());
         entry.max(inner.pending.get(hash).copied())
     }
 
-    /// Uses that are to be written; they count as written from now on.
+    /// Takes the last uses that must be written. They count as written from now on.
     pub(crate) fn take_uses(&self) -> Vec<(TokenHash, i64)> {
         let mut inner = self.lock();
         let mut uses: Vec<_> = inner.pending.drain().collect();
@@ -151,7 +151,7 @@ impl TokenCache {
 }
 
 impl Inner {
-    /// Keeps the last use of an entry that leaves; beyond the bound it is lost.
+    /// Keeps the last use of a removed entry. It is lost if [`TOKEN_CACHE`] uses are pending.
     fn park(&mut self, hash: TokenHash, entry: &CachedToken) {
         if let Some(at) = entry.unwritten()
             && self.pending.len() < TOKEN_CACHE

@@ -1,31 +1,31 @@
-//! Every permission that there is, by the names of Puppet Enterprise: [`OBJECT_TYPES`].
+//! Catalog of all permissions, with the names of Puppet Enterprise: [`OBJECT_TYPES`].
 //!
-//! The rule: a role can permit only what is listed here, and what a route asks for is listed here;
-//! what is not listed, only administrators have.
+//! Invariant: roles can have only permissions of this catalog, and routes require only permissions of
+//! this catalog. A permission outside it is held by administrators alone.
 
-/// A kind of thing that can be acted on.
+/// A type of object that permissions apply to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObjectType {
-    /// For example `tasks`.
+    /// Name in requests, for example `tasks`.
     pub name: &'static str,
-    /// For people.
+    /// Name shown to administrators.
     pub display_name: &'static str,
-    /// For people.
+    /// Explanation shown to administrators.
     pub description: &'static str,
-    /// What can be done with it.
+    /// Actions that a role can permit on objects of this type.
     pub actions: &'static [PermissionAction],
 }
 
-/// Something that can be done.
+/// An action that a role can permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PermissionAction {
-    /// For example `run`.
+    /// Name in requests, for example `run`.
     pub name: &'static str,
-    /// For people.
+    /// Name shown to administrators.
     pub display_name: &'static str,
-    /// For people.
+    /// Explanation shown to administrators.
     pub description: &'static str,
-    /// Whether it can be permitted on one instance; otherwise on `*` only.
+    /// True if the action can be permitted on single instances, false if on `*` only.
     pub has_instances: bool,
 }
 
@@ -33,7 +33,7 @@ macro_rules! catalog {
     ($($type:literal $display:literal $text:literal {
         $($action:literal $on:ident $shown:literal $what:literal;)*
     })*) => {
-        /// The catalogue. Its order is the one in which [`index`] counts.
+        /// All object types. [`index`] counts actions in this order.
         pub const OBJECT_TYPES: &[ObjectType] = &[$(ObjectType {
             name: $type,
             display_name: $display,
@@ -132,10 +132,10 @@ catalog! {
     }
 }
 
-/// How many actions there are.
+/// Number of actions in the catalog.
 pub(crate) const ACTIONS: usize = count();
 
-/// The place of an action among all; `None`: there is no such.
+/// Index of an action among all actions; `None` if the catalog does not list it.
 pub(crate) fn index(object_type: &str, action: &str) -> Option<usize> {
     let mut before = 0;
     for listed in OBJECT_TYPES {
@@ -148,7 +148,7 @@ pub(crate) fn index(object_type: &str, action: &str) -> Option<usize> {
     None
 }
 
-/// The action, if there is one of these names.
+/// The action with these names; `None` if the catalog does not list it.
 pub fn find(object_type: &str, action: &str) -> Option<&'static PermissionAction> {
     let listed = OBJECT_TYPES.iter().find(|t| t.name == object_type)?;
     listed.actions.iter().find(|a| a.name == action)

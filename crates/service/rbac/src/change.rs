@@ -1,7 +1,7 @@
-//! Writes that change what tokens are good for: [`Rbac::change`].
+//! Writes that change permissions: [`Rbac::change`].
 //!
-//! The rule: what is remembered of tokens is forgotten after the commit, also when whoever asked
-//! has gone away; so the write is a task of its own, which the shutdown waits for.
+//! Invariant: the token cache is invalidated after the commit, even if the client has disconnected.
+//! The write is therefore a separate task, which the shutdown waits for.
 
 use std::future::Future;
 
@@ -11,27 +11,27 @@ use tokio::sync::OwnedMutexGuard;
 use crate::Rbac;
 use crate::cache::TokenHash;
 
-/// The right to change rights, from the look to the write.
+/// Exclusive lock on permissions, from the first read to the write.
 pub(crate) type RightsLock = OwnedMutexGuard<()>;
 
-/// What is remembered no longer.
+/// The part of the token cache that a write invalidates.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum CacheInvalidation {
     All,
     Token(TokenHash),
-    /// Nothing that was written is remembered.
+    /// The write changes nothing that is cached.
     Nothing,
 }
 
 impl Rbac {
-    /// Waits until nobody else changes rights.
+    /// Waits until no other request changes permissions.
     pub(crate) async fn turn(&self) -> RightsLock {
         std::sync::Arc::clone(&self.inner.changes)
             .lock_owned()
             .await
     }
 
-    /// Writes, forgets, and only then answers and lets the next one change something.
+    /// Runs the write, invalidates the cache, and only then returns and releases the lock.
     pub(crate) async fn change<T, F>(
         &self,
         turn: Option<RightsLock>,
@@ -46,7 +46,7 @@ impl Rbac {
         let cache = std::sync::Arc::clone(&self.inner.cache);
         let writing = self.inner.tasks.spawn(async move {
             let written = write.await;
-            // Also after an error: the write may have taken place.
+            // Invalidate after an error too: the write may have been committed.
             match forget {
                 CacheInvalidation::All => cache.forget_all(),
                 CacheInvalidation::Token(hash) => cache.forget(&hash),

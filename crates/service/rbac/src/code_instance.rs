@@ -1,13 +1,13 @@
 //! Instances of `tasks:run` and `plans:run`: [`CodeInstance`], a name and the environment that the
-//! code is of.
+//! code belongs to.
 //!
 //! Push access to a branch is the right to write the code of its environment, so a right to run
-//! code names the environment. The rule: an instance without one is for each node the environment
-//! that the node is in, and covers no other.
+//! code names the environment. Invariant: an instance without an environment covers the environment
+//! of each node, and no other.
 
 use crate::permission::ALL;
 
-/// Between the name and the environment; neither has it.
+/// Separator of name and environment, which neither contains.
 const SEPARATOR: char = '@';
 
 /// `package`, `package@staging`, `package@*`; and `*` for every name.
@@ -17,30 +17,30 @@ pub(crate) struct CodeInstance<'a> {
     pub(crate) environment: CodeEnvironment<'a>,
 }
 
-/// The environment that code is of.
+/// The environment that code belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CodeEnvironment<'a> {
-    /// The one that each node is in.
+    /// The environment of each node.
     Own,
-    /// This one, on every node.
+    /// This environment, on every node.
     Named(&'a str),
-    /// Any one, on every node.
+    /// Any environment, on every node.
     Any,
 }
 
-/// On which nodes a permission lets code of an environment run.
+/// Nodes on which a permission lets the code of an environment run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeReach {
-    /// On those that are in the environment of the code.
+    /// Nodes in the environment of the code.
     OwnEnvironment,
-    /// On all: the permission names the environment, or a setting says so.
+    /// All nodes: the permission names the environment, or a setting allows it.
     EveryNode,
 }
 
 /// Environments that an instance of `tasks:run` or `plans:run` without an environment is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnnamedEnvironment {
-    /// For each node the environment that the node is in.
+    /// The environment of each node.
     #[default]
     Own,
     /// Any environment on every node, as in Puppet Enterprise.

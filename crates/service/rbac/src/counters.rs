@@ -1,8 +1,8 @@
-//! Counters of failures whose memory does not grow with what attackers invent.
+//! Counters of failures with bounded memory, no matter how many keys attackers invent.
 //!
-//! [`FailureCounter`] counts failures in a row and starts anew after a pause; [`DecayingCounter`]
-//! forgets one failure after the other; [`BoundedCounters`] holds so many of either by key and
-//! drops the one that failed longest ago. The caller brings the time.
+//! [`FailureCounter`] counts consecutive failures and restarts after a pause. [`DecayingCounter`]
+//! loses one failure per period. [`BoundedCounters`] maps keys to counters of either type and evicts
+//! the counter with the oldest last failure. The caller passes the time.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -12,22 +12,22 @@ use crate::defaults::{FAILED_LOGINS, FAILURE_DECAY, LOCK_OUT, SLOW_STEP, SLOWEST
 
 /// Operations of every counter.
 pub(crate) trait CountFailures: Default {
-    /// CountFailures a failure; answers how many there are now.
+    /// Counts a failure and returns the new number of failures.
     fn fail(&mut self, now_ms: i64) -> u32;
-    /// Takes back a failure that was none in the end.
+    /// Uncounts a failure of an attempt that succeeded in the end.
     fn take_back(&mut self);
     /// Time of the last failure.
     fn last_ms(&self) -> i64;
 }
 
-/// Failures in a row; a pause of [`LOCK_OUT`] ends the row.
+/// Consecutive failures; a pause of [`LOCK_OUT`] resets the count.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FailureCounter {
     failures: u32,
     last_ms: i64,
 }
 
-/// Failures of which one is forgotten every [`FAILURE_DECAY`].
+/// Failures; the count drops by one every [`FAILURE_DECAY`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct DecayingCounter {
     failures: u32,
@@ -44,13 +44,13 @@ pub(crate) struct BoundedCounters<K, C> {
 // === impl FailureCounter ===
 
 impl FailureCounter {
-    /// Delay of the next attempt; `None` if it need not wait.
+    /// Remaining lock; `None` if the next attempt is allowed.
     pub(crate) fn lock(self, now_ms: i64) -> Option<Duration> {
         let passed = passed(self.last_ms, now_ms);
         (self.failures >= FAILED_LOGINS && passed < LOCK_OUT).then(|| LOCK_OUT - passed)
     }
 
-    /// By how much the next attempt is slowed down, for failures beyond `unslowed`.
+    /// Delay of the next attempt, which grows with each failure beyond `unslowed`.
     pub(crate) fn delay(self, unslowed: u32, now_ms: i64) -> Duration {
         match passed(self.last_ms, now_ms) >= LOCK_OUT {
             true => Duration::ZERO,
@@ -81,7 +81,7 @@ impl CountFailures for FailureCounter {
 // === impl DecayingCounter ===
 
 impl DecayingCounter {
-    /// By how much the next attempt is slowed down, for failures beyond `unslowed`.
+    /// Delay of the next attempt, which grows with each failure beyond `unslowed`.
     pub(crate) fn delay(self, unslowed: u32, now_ms: i64) -> Duration {
         slowed(self.left(now_ms), unslowed)
     }
@@ -95,7 +95,7 @@ impl DecayingCounter {
 
 impl CountFailures for DecayingCounter {
     fn fail(&mut self, now_ms: i64) -> u32 {
-        // Bounded, so that a long attack is forgotten as fast as a short one.
+        // Bounded, so that the count decays as fast after a long attack as after a short one.
         let most = 2 * u32::try_from(SLOWEST.as_millis() / SLOW_STEP.as_millis()).unwrap_or(100);
         self.failures = (self.left(now_ms) + 1).min(most);
         self.last_ms = now_ms;
@@ -121,7 +121,7 @@ impl<K: Clone + Eq + Hash, C: CountFailures + Copy> BoundedCounters<K, C> {
         }
     }
 
-    /// The counter of `key`; one that was never used when there is none.
+    /// The counter of `key`, or a new one if there is none.
     pub(crate) fn get(&self, key: &K) -> C {
         self.counters.get(key).copied().unwrap_or_default()
     }
@@ -137,7 +137,7 @@ impl<K: Clone + Eq + Hash, C: CountFailures + Copy> BoundedCounters<K, C> {
     }
 
     pub(crate) fn take_back(&mut self, key: &K) {
-        // What was forgotten meanwhile stays so.
+        // The counter may have been evicted in the meantime.
         if let Some(counter) = self.counters.get_mut(key) {
             counter.take_back();
         }
@@ -158,7 +158,7 @@ fn slowed(failures: u32, unslowed: u32) -> Duration {
     SLOW_STEP.saturating_mul(beyond).min(SLOWEST)
 }
 
-/// Since `last_ms`; a clock that went back counts as no time at all.
+/// Time since `last_ms`, or zero if the clock went back.
 fn passed(last_ms: i64, now_ms: i64) -> Duration {
     let ms = now_ms.saturating_sub(last_ms);
     Duration::from_millis(u64::try_from(ms).unwrap_or(0))

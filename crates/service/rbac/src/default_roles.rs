@@ -1,20 +1,20 @@
-//! The roles that every server has, under the numbers that they have in Puppet Enterprise.
+//! The default roles of every server, with their ids in Puppet Enterprise.
 //!
-//! The rule: they are what this program says, at each start; only their members are the site's.
+//! Invariant: each start restores their names and permissions. Only their members can be changed.
 
 use store::{RoleRow, Store, StoreError};
 
 use crate::permission::Grant;
 
-/// Everything.
+/// Id of the role that has every permission.
 pub const ADMINISTRATORS: i64 = 1;
-/// Runs Puppet and looks after nodes, groups and certificates.
+/// Id of the role that runs Puppet and manages nodes, node groups and certificates.
 pub const OPERATORS: i64 = 2;
-/// Looks on.
+/// Id of the role that can view jobs, nodes and node groups.
 pub const VIEWERS: i64 = 3;
-/// Deploys code.
+/// Id of the role that deploys code.
 pub const CODE_DEPLOYERS: i64 = 4;
-/// Deploys projects and runs their plans.
+/// Id of the role that deploys projects and runs their plans.
 pub const PROJECT_DEPLOYERS: i64 = 5;
 
 struct DefaultRole {
@@ -80,7 +80,7 @@ const DEFAULTS: &[DefaultRole] = &[
     },
 ];
 
-/// Writes the default roles; their members stay.
+/// Restores the default roles; their members stay.
 pub(crate) async fn ensure(store: &Store) -> Result<(), StoreError> {
     for default in DEFAULTS {
         let present = store.role(default.id).await?;

@@ -1,20 +1,21 @@
-//! The bounds of logins and tokens, with their arithmetic.
+//! Limits of logins and tokens, with the arithmetic behind them.
 
 use std::time::Duration;
 
-/// How long a token lives when nobody says: an hour.
+/// Lifetime of a token if the request has none: an hour.
 pub const LIFETIME: Duration = Duration::from_secs(3_600);
 
-/// The longest life of a token: ten years of 365 days, which `0` asks for.
+/// Maximum lifetime of a token: ten years of 365 days, which the lifetime `0` requests.
 pub const MAX_LIFETIME: Duration = Duration::from_secs(10 * 365 * 24 * 3_600);
 
-/// How long an expired token is remembered, so that its owner is told what is wrong: a week.
+/// Time for which an expired token is kept, so that the error can name the cause: a week.
 pub const EXPIRED_KEPT: Duration = Duration::from_secs(7 * 24 * 3_600);
 
-/// The longest label of a token, in characters.
+/// Maximum length of the label of a token, in characters.
 pub const LABEL_CHARS: usize = 200;
 
-/// The longest login and password, in bytes: argon2 would take 4 GiB, and time with it.
+/// Maximum length of a login or password, in bytes. argon2 itself accepts 4 GiB, which would take
+/// correspondingly long.
 pub const CREDENTIAL_BYTES: usize = 1_024;
 
 /// Passwords of anonymous logins that are checked at once. Each takes 19 MiB and some 20 ms of one
@@ -25,21 +26,22 @@ pub const PASSWORD_CHECKS: usize = 2;
 /// which never wait for anonymous logins.
 pub const KNOWN_PASSWORD_CHECKS: usize = 1;
 
-/// Attempts of one source that wait or are checked: with one at a time and 20 ms each, the last one
-/// waits 640 ms; those beyond are refused at once with a time to come again.
+/// Attempts of one source that wait or are checked. With one at a time and 20 ms each, the last one
+/// waits 640 ms. Further attempts are refused at once, with a time to retry.
 pub const PASSWORD_QUEUE_PER_SOURCE: usize = 32;
 
 /// Attempts of all sources together that wait or are checked; each source has one attempt in the
 /// line for a turn. 1,024 × 1 KB.
 pub const PASSWORD_QUEUE: usize = 1_024;
 
-/// Questions to a directory at once for the attempts of one source: half of those that all have.
+/// Concurrent queries to a directory for the attempts of one source: half of the total.
 pub const DIRECTORY_QUESTIONS_PER_SOURCE: usize = 16;
 
-/// How many failed logins in a row, from one address, lock a login for that address.
+/// Consecutive failed logins from one address that lock the login for that address.
 pub const FAILED_LOGINS: u32 = 10;
 
-/// How long: some 3,000 guesses a day are left to an attacker, and a person waits for a coffee.
+/// Duration of that lock. It leaves an attacker some 3,000 guesses a day, and is short enough for a
+/// user to wait.
 pub const LOCK_OUT: Duration = Duration::from_secs(300);
 
 /// Time for which a user is locked after [`FAILED_LOGINS`] failures, from all sources together. The
@@ -62,61 +64,61 @@ pub const COUNTED_SOURCES: usize = 2_048;
 /// Counters for passwords, about 200 bytes each with the name that failed last: 400 KB.
 pub const COUNTED_PASSWORDS: usize = 2_048;
 
-/// A source and a password are forgiven one failure in this time, ten in a minute: what many users
-/// behind one address mistype.
+/// Time after which the counter of a source or a password drops by one: ten a minute, which allows for
+/// the typos of many users behind one address.
 pub const FAILURE_DECAY: Duration = Duration::from_secs(6);
 
-/// For how many names one password may fail at full speed.
+/// Number of names for which one password may fail without delay.
 pub const UNSLOWED_PASSWORD_USES: u32 = 10;
 
-/// Failures of a name (from all sources) or of a source that are answered at full speed: five
-/// people's locks. Beyond, every attempt waits, also the right one, but none is refused.
+/// Failures of a name (from all sources) or of a source without delay: five times the failures that
+/// lock. Beyond that every attempt is delayed, even with the correct password, but none is refused.
 pub const UNSLOWED_FAILURES: u32 = 50;
 
-/// How much longer each further failure makes the next attempt wait.
+/// Additional delay of the next attempt for each further failure.
 pub const SLOW_STEP: Duration = Duration::from_millis(100);
 
-/// The longest wait: the owner of a login under attack can still use it.
+/// Maximum delay. The owner of a login under attack can still use it.
 pub const SLOWEST: Duration = Duration::from_secs(5);
 
-/// Bytes of chance in a token: as many as its hash has.
+/// Random bytes in a token: as many as its hash has.
 pub const TOKEN_BYTES: usize = 32;
 
-/// Bytes of chance in the first administrator's password: 24 characters, 144 bits.
+/// Random bytes in the first administrator's password: 24 characters, 144 bits.
 pub const PASSWORD_BYTES: usize = 18;
 
-/// Tokens that are remembered between requests. An entry has 100 bytes and an identity of some
-/// 500, which the tokens of one user do not share: 6 MB at the most.
+/// Tokens in the cache. An entry has 100 bytes and an identity of some 500, which the tokens of one
+/// user do not share: 6 MB at most.
 pub const TOKEN_CACHE: usize = 10_000;
 
-/// How often the last use of tokens is written: one transaction a minute, not one a request.
+/// Interval at which the last use of tokens is written: one transaction a minute, not one a request.
 pub const ACTIVITY_WRITTEN: Duration = Duration::from_secs(60);
 
-/// Tokens that one user may have at once; a program that forgets its tokens does not fill the
+/// Maximum number of tokens of one user, so that a program that discards its tokens cannot fill the
 /// database.
 pub const TOKENS_PER_USER: u64 = 10_000;
 
-/// The longest description and client of a token, in characters.
+/// Maximum length of the description and the client of a token, in characters.
 pub const TOKEN_TEXT_CHARS: usize = 1_000;
 
-/// How long a password can be set by a reset token, as in Puppet Enterprise.
+/// Lifetime of a password reset token, as in Puppet Enterprise.
 pub const RESET_LIFETIME: Duration = Duration::from_secs(24 * 3_600);
 
-/// The shortest password, in characters.
+/// Minimum length of a password, in characters.
 pub const PASSWORD_CHARS: usize = 8;
 
-/// The longest login, name and e-mail address, in characters.
+/// Maximum length of a login, name or e-mail address, in characters.
 pub const NAME_CHARS: usize = 256;
 
-/// The longest description of a role and the longest disclaimer, in characters.
+/// Maximum length of the description of a role and of the disclaimer, in characters.
 pub const TEXT_CHARS: usize = 10_000;
 
-/// The longest instance of a permission, in bytes: names of tasks and UUIDs are shorter.
+/// Maximum length of the instance of a permission, in bytes; names of tasks and UUIDs are shorter.
 pub const INSTANCE_BYTES: usize = 512;
 
 /// Groups of a directory that count for one user.
 pub const REMOTE_GROUPS: usize = 1_000;
 
-/// Task targets: all of them are read where somebody is asked for who may run tasks on the nodes
-/// of any of them.
+/// Maximum number of task targets. All of them are read when the permission of a user with task
+/// targets is checked.
 pub const TASK_TARGETS: usize = 1_000;

@@ -1,19 +1,20 @@
-//! Users who live elsewhere: what an LDAP server or an identity provider tells. [`Directory`] is
-//! the hook; `access` itself asks nobody over the network.
+//! Interface to external directories (LDAP servers and OIDC providers): [`Directory`]. This crate
+//! itself does no network I/O.
 //!
-//! The rules: users of this server come first, and a directory that is down keeps none of them
-//! out; a user of this server is never taken over by one of the same name from elsewhere.
+//! Invariants: local users come first, and they can log in while a directory is down. A remote user
+//! never takes over a local user with the same login.
 
 use std::fmt::Debug;
 
 use async_trait::async_trait;
 use secrecy::SecretString;
 
-/// Somebody who checks passwords.
+/// An external directory that checks passwords.
 #[async_trait]
 pub trait Directory: Debug + Send + Sync {
-    /// The user, if the password is right. Where a user of this login is known already, `origin`
-    /// says from which directory: no other one is told the password, as long as that one is there.
+    /// The user, if the password is correct. If a remote user with this login exists already,
+    /// `origin` is the directory of that user: as long as that directory exists, no other one
+    /// receives the password.
     async fn authenticate(
         &self,
         login: &str,
@@ -22,33 +23,33 @@ pub trait Directory: Debug + Send + Sync {
     ) -> Result<RemoteUser, DirectoryError>;
 }
 
-/// A user as a directory knows him at his login.
+/// A user with the attributes that the directory returns at login.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RemoteUser {
-    /// Who vouches for him: `ldap:` and the id of a directory, or `oidc:` and an issuer. A user
-    /// of one is never taken for one of another.
+    /// Directory of the user: `ldap:` and the id of a directory, or `oidc:` and an issuer. Users of
+    /// different origins are always different users.
     pub origin: String,
-    /// What he is called there for ever, so that nobody inherits from an earlier owner of his
-    /// login; empty: the directory has no such name.
+    /// Immutable id of the user in the directory, so that a new owner of a login does not inherit
+    /// the permissions of the earlier owner. Empty if the directory has no such id.
     pub subject: String,
-    /// The name to log in with.
+    /// Name that the user logs in with.
     pub login: String,
-    /// The name for people.
+    /// Full name, shown in lists.
     pub display_name: String,
-    /// May be empty.
+    /// E-mail address; may be empty.
     pub email: String,
     /// Names of all groups of the user, nested groups included. They are compared with the `login`
     /// of groups that are imported from the same origin.
     pub groups: Vec<String>,
 }
 
-/// Why a directory vouches for nobody.
+/// Error of an authentication by a directory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DirectoryError {
-    /// No such user, or another password.
+    /// The user does not exist, or the password is wrong.
     #[error("the directory does not know this login with this password")]
     Refused,
-    /// It does not answer, or not as it should.
+    /// The directory does not respond, or its response is not valid.
     #[error("the directory cannot be asked: {0}")]
     Unavailable(String),
 }

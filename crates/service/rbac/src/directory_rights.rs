@@ -1,6 +1,6 @@
-//! Rights over the settings of directories: [`Rbac::begin_directory_change`].
+//! Permissions to change the settings of directories: [`Rbac::begin_directory_change`].
 //!
-//! The rule: a directory says who remote users are and which imported groups they are in, so its
+//! Invariant: a directory defines who remote users are and which imported groups they are in, so its
 //! settings are worth every right of those groups and users. A user who changes the settings must
 //! hold all of these rights, and none of them is granted to another user until the change is
 //! written.
@@ -10,18 +10,18 @@ use std::collections::BTreeSet;
 use crate::change::RightsLock;
 use crate::{Identity, ManageError, Permission, Rbac};
 
-/// The groups and users for whom a change of a directory matters.
+/// The user groups and users that a change of a directory affects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DirectoryReach<'a> {
     /// Every imported group and every remote user. A directory that is new, or has another host,
-    /// is asked about every login that no other directory knows.
+    /// is queried for every login that no other directory has.
     Every,
-    /// Those of one directory, by its origin (`ldap:ID`), and those of none.
+    /// Groups and users of one directory, by its origin (`ldap:ID`), and those without a directory.
     Of(&'a str),
 }
 
-/// The right to write settings of directories. Rights of users and groups change only when it is
-/// dropped.
+/// Lock for writing settings of directories. Permissions of users and groups cannot change until it
+/// is dropped.
 #[derive(Debug)]
 pub struct DirectoryChange {
     _turn: RightsLock,
@@ -48,7 +48,7 @@ impl Rbac {
         Ok(DirectoryChange { _turn: turn })
     }
 
-    /// Ids of users and of groups.
+    /// Ids of the affected users and groups.
     async fn reached(
         &self,
         reach: DirectoryReach<'_>,

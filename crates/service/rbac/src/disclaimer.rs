@@ -1,4 +1,4 @@
-//! The text that a login page shows.
+//! The disclaimer that the login page shows.
 
 use store::StoreError;
 
@@ -9,12 +9,12 @@ use crate::{Identity, ManageError, Permission, Rbac};
 const NAME: &str = "disclaimer";
 
 impl Rbac {
-    /// The text, if there is one.
+    /// The disclaimer; `None` if there is none.
     pub async fn disclaimer(&self) -> Result<Option<String>, StoreError> {
         self.inner.store.access_setting(NAME).await
     }
 
-    /// Sets the text; `None` takes it away. Needs `configuration:edit`.
+    /// Sets the disclaimer, or deletes it if `text` is `None`. Needs `configuration:edit`.
     pub async fn set_disclaimer(
         &self,
         by: &Identity,

@@ -1,101 +1,101 @@
-//! Why a change of users, groups, roles or passwords did not take place: [`ManageError`].
+//! Errors of changes to users, user groups, roles and passwords: [`ManageError`].
 
 use store::StoreError;
 
 use crate::passwd::PasswordFault;
 use crate::{GrantError, HashError, PermissionDenied};
 
-/// Why nothing was changed.
+/// Reason why nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum ManageError {
-    /// A right is missing: the one to do this, or one that would be handed on.
+    /// The caller lacks the permission for the change, or a permission that the change would grant.
     #[error(transparent)]
     Denied(#[from] PermissionDenied),
-    /// No such user, group, role or task target.
+    /// There is no user, group, role or task target with this id.
     #[error("there is no {what} with the id {id:?}")]
     Unknown {
         /// `user`, `group`, `role` or `task target`.
         what: &'static str,
-        /// As given.
+        /// The id as the caller wrote it.
         id: String,
     },
-    /// A user, group or role that was named in passing does not exist.
+    /// The request refers to a user, group or role that does not exist.
     #[error("there is no {what} with the id {id:?}, which this refers to")]
     Associated {
         /// `user`, `group` or `role`.
         what: &'static str,
-        /// As given.
+        /// The id as the caller wrote it.
         id: String,
     },
-    /// The name is another's.
+    /// Another user, group or role has the name.
     #[error("there is a {what} named {name:?} already")]
     Conflict {
         /// `user`, `group` or `role`.
         what: &'static str,
-        /// The name.
+        /// The name that is taken.
         name: String,
     },
-    /// A task target that roles name.
+    /// Roles still refer to the task target.
     #[error(
         "roles permit this task target: {}; take tasks:run_with_constraints of it from them first",
         .roles.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")
     )]
     InUse {
-        /// Their numbers.
+        /// Ids of these roles.
         roles: Vec<i64>,
     },
-    /// As many task targets as there may be.
+    /// The maximum number of task targets exists already.
     #[error(
         "there are {} task targets, which is as many as there may be; delete one that no role names",
         crate::defaults::TASK_TARGETS
     )]
     TooManyTaskTargets,
-    /// `admin` or `api_user`.
+    /// The user is `admin` or `api_user`.
     #[error("the users admin and api_user cannot be changed or deleted, nor given roles")]
     AdminImmutable,
-    /// Role 1 to 5.
+    /// The role is one of the default roles, 1 to 5.
     #[error(
         "this is a default role: only its members can be changed; make a role of your own instead"
     )]
     DefaultRole,
-    /// Its password is elsewhere.
+    /// The user is remote: the directory has the password.
     #[error("this user comes from a directory, which keeps the password")]
     RemoteUser,
-    /// The password that was given as the present one is wrong.
+    /// The current password is wrong.
     #[error("the current password is wrong")]
     CurrentPassword,
-    /// Too many wrong passwords.
+    /// There were too many wrong passwords.
     #[error("too many wrong passwords; try again in {} seconds", .wait.as_secs().max(1))]
     LockedOut {
-        /// How long.
+        /// Remaining time of the lock.
         wait: std::time::Duration,
     },
-    /// A reset token that is unknown, used or too old.
+    /// The reset token is unknown, used or too old.
     #[error("the reset token is not good: it is wrong, was used, or is older than a day")]
     ResetToken,
-    /// A password that is no good.
+    /// The new password is not acceptable.
     #[error("the password {0}")]
     Password(PasswordFault),
-    /// A permission that no role can give.
+    /// No role can have the permission.
     #[error(transparent)]
     Grant(#[from] GrantError),
-    /// A text that is blank, too long, or has control characters.
+    /// A text is blank, too long, or has control characters.
     #[error("{place} {what}")]
     Invalid {
-        /// The key.
+        /// Key of the text in the request.
         place: &'static str,
-        /// What is wrong.
+        /// Description of the fault.
         what: &'static str,
     },
-    /// Hashing.
+    /// The password cannot be hashed.
     #[error(transparent)]
     Hash(#[from] HashError),
-    /// The store.
+    /// The store failed.
     #[error("cannot read or write users and roles")]
     Store(#[from] StoreError),
 }
 
-/// A name: not blank, not too long, no control characters; trimmed.
+/// Trims and validates a name: not blank, not too long, no control characters.
 pub(crate) fn name(place: &'static str, text: &str) -> Result<String, ManageError> {
     let text = optional(place, text, crate::defaults::NAME_CHARS)?;
     if text.is_empty() {
@@ -105,7 +105,7 @@ pub(crate) fn name(place: &'static str, text: &str) -> Result<String, ManageErro
     Ok(text)
 }
 
-/// A text that may be empty; trimmed.
+/// Trims and validates a text that may be empty.
 pub(crate) fn optional(
     place: &'static str,
     text: &str,

@@ -1,4 +1,4 @@
-//! Groups of a directory, and the roles that their members have. Type: [`GroupView`].
+//! User groups imported from a directory, and the roles of their members. Main type: [`GroupView`].
 
 use store::{GroupRow, Store, StoreError};
 use uuid::Uuid;
@@ -7,25 +7,25 @@ use crate::change::CacheInvalidation;
 use crate::error::name;
 use crate::{Identity, ManageError, Permission, Rbac};
 
-/// A group with roles and known members.
+/// A user group with roles and known members.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupView {
-    /// As the store has it.
+    /// The row in the store.
     pub row: GroupRow,
-    /// Its roles.
+    /// Ids of the roles of the group.
     pub role_ids: Vec<i64>,
-    /// Users who were in it at their last login.
+    /// Ids of users who were members at their last login.
     pub user_ids: Vec<String>,
 }
 
-/// A group to be imported, or as it shall be.
+/// A user group to import, or the new values of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GroupSpec {
-    /// The directory's name for it.
+    /// Name of the group in the directory.
     pub login: String,
-    /// The name for people; empty: the login.
+    /// Name shown in lists; if empty, the login is used.
     pub display_name: String,
-    /// Its roles.
+    /// Ids of the roles to give to the group.
     pub role_ids: Vec<i64>,
     /// Directory of the group, written as [`RemoteUser::origin`](crate::RemoteUser::origin). `None`
     /// leaves it as it is; a new group then has no directory and therefore no members.
@@ -33,7 +33,7 @@ pub struct GroupSpec {
 }
 
 impl Rbac {
-    /// All groups, by login.
+    /// All user groups, sorted by login.
     pub async fn groups(&self) -> Result<Vec<GroupView>, StoreError> {
         let mut views = Vec::new();
         for row in self.inner.store.groups().await? {
@@ -52,8 +52,8 @@ impl Rbac {
         Ok(self.group_view(row).await?)
     }
 
-    /// Imports a group; gives its id. Its users belong to it from their next login. Needs
-    /// `user_groups:import`, and for each role the right to give it.
+    /// Imports a group and returns its id. Users become members at their next login. Needs
+    /// `user_groups:import`, and for each role the permission to give it.
     pub async fn create_group(
         &self,
         by: &Identity,
@@ -93,8 +93,8 @@ impl Rbac {
         Ok(id)
     }
 
-    /// Changes the roles, the display name and the directory. The login is the directory's. A user
-    /// who binds the group to another directory must hold every right of its roles.
+    /// Changes the roles, the display name and the directory. The login cannot be changed. A caller
+    /// who binds the group to another directory must have every permission of its roles.
     pub async fn update_group(
         &self,
         by: &Identity,
@@ -127,7 +127,7 @@ impl Rbac {
             .await?)
     }
 
-    /// Forgets a group; its members lose its roles. Needs `user_groups:delete`.
+    /// Deletes a group; its members lose its roles. Needs `user_groups:delete`.
     pub async fn delete_group(&self, by: &Identity, id: &str) -> Result<(), ManageError> {
         self.authorize(by, Permission::on("user_groups", "delete", id))?;
         let turn = self.turn().await;
@@ -140,8 +140,9 @@ impl Rbac {
         Ok(())
     }
 
-    /// Binds groups that were imported before groups were bound: to the only directory of these,
-    /// or to none. Reports groups that no user can be in. To be called at every start.
+    /// Binds groups that have no directory, because an older version imported them: to the directory
+    /// in `origins` if there is exactly one, else to none. Logs groups that no user can be a member
+    /// of. Call it at every start.
     pub async fn bind_groups(&self, origins: &[String]) -> Result<(), StoreError> {
         let turn = self.turn().await;
         let only = match origins {

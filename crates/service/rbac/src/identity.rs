@@ -1,4 +1,4 @@
-//! Who sent a request, and what he may do: [`Identity`].
+//! The authenticated user of a request, with the permissions of that user: [`Identity`].
 
 use std::sync::Arc;
 
@@ -7,37 +7,37 @@ use store::{Store, StoreError, UserRow};
 use crate::permission::Grant;
 use crate::permissions::Permissions;
 
-/// Who a token belongs to, with all that he may do at this moment.
+/// A user with the roles and permissions that the user had when they were read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// The user's UUID.
+    /// UUID of the user.
     pub user_id: String,
-    /// The name to log in with.
+    /// Name that the user logs in with.
     pub login: String,
-    /// The name for people.
+    /// Full name, shown in lists.
     pub display_name: String,
-    /// Empty when unknown.
+    /// E-mail address; empty if unknown.
     pub email: String,
-    /// May do everything.
+    /// True if the user has every permission.
     pub is_superuser: bool,
-    /// Comes from a directory.
+    /// True if the user comes from an external directory.
     pub is_remote: bool,
-    /// The last login, in milliseconds since the epoch.
+    /// Time of the last login, in milliseconds since 1970; `None` if the user never logged in.
     pub last_login_ms: Option<i64>,
-    /// The user's own roles.
+    /// Ids of the roles given to the user directly.
     pub role_ids: Vec<i64>,
-    /// The roles that he has by his groups.
+    /// Ids of the roles inherited from user groups.
     pub inherited_role_ids: Vec<i64>,
-    /// His groups.
+    /// Ids of the user groups that the user is a member of.
     pub group_ids: Vec<String>,
-    /// The id of the token that he showed; `None`: he showed none.
+    /// Id of the token that authenticated the request; `None` if there was no token.
     pub token_id: Option<String>,
-    /// The sum of all roles.
+    /// Union of the permissions of all roles.
     pub permissions: Arc<Permissions>,
 }
 
 impl Identity {
-    /// Reads roles and groups of the user.
+    /// Reads the roles and user groups of the user.
     pub(crate) async fn load(store: &Store, user: UserRow) -> Result<Self, StoreError> {
         let role_ids = store.roles_of_user(&user.id).await?;
         let group_ids = store.groups_of_user(&user.id).await?;
@@ -50,7 +50,7 @@ impl Identity {
         } else {
             let mut grants: Vec<Grant> = Vec::new();
             for id in role_ids.iter().chain(&inherited_role_ids) {
-                // A role that was deleted in between gives nothing.
+                // A role that was deleted in the meantime gives no permission.
                 let role = store.role(*id).await?;
                 grants.extend(
                     role.into_iter()

@@ -1,28 +1,28 @@
-//! The name of a token, by which its owner revokes it.
+//! Label of a token, with which the owner can revoke it: [`TokenLabel`].
 
 use crate::defaults::LABEL_CHARS;
 
-/// A label: trimmed, not blank, at most [`LABEL_CHARS`] characters, without a comma or control
+/// A valid label: trimmed, not blank, at most [`LABEL_CHARS`] characters, without a comma or control
 /// characters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenLabel(String);
 
-/// Why a label is none.
+/// Reason why a text is not a label.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenLabelError {
-    /// Nothing but space.
+    /// The text is blank.
     #[error("is blank")]
     Blank,
-    /// Too long.
+    /// The text exceeds [`LABEL_CHARS`].
     #[error("has more than {LABEL_CHARS} characters")]
     TooLong,
-    /// Lists of labels have commas between them.
+    /// The text has a comma, which separates labels in lists, or a control character.
     #[error("has a comma or a control character")]
     Forbidden,
 }
 
 impl TokenLabel {
-    /// Reads a label.
+    /// Trims and validates a label.
     pub fn parse(text: &str) -> Result<Self, TokenLabelError> {
         let text = text.trim();
         if text.is_empty() {
@@ -37,7 +37,7 @@ impl TokenLabel {
         Ok(Self(text.to_owned()))
     }
 
-    /// The text.
+    /// The label as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,13 +1,17 @@
-//! Who may do what: users, roles, groups, passwords, tokens and the one question
-//! [`Rbac::authorize`].
+//! Role-based access control (RBAC): users, user groups, roles, permissions, passwords and tokens.
+//! Main type: [`Rbac`].
 //!
-//! At the first start there are the users `admin`, with a random password in
-//! `<data_dir>/admin-password` (mode 0600), and `api_user`, who cannot log in; and the default
-//! [roles](default_roles). The rules: passwords are kept as argon2id, tokens as SHA-256; a failed login tells
-//! nothing about whether the user exists, neither by its words nor by its time nor by its lock;
-//! every route asks the same two functions, [`Rbac::authenticate`] and [`Rbac::authorize`];
-//! nobody gives to anybody, himself included, a right that he does not have; and every write that
-//! changes rights goes through [`Rbac`], which forgets what it remembered of them.
+//! The first start creates the users `admin`, with a random password in
+//! `<data_dir>/admin-password` (mode 0600), and `api_user`, who cannot log in, and the default
+//! [roles](default_roles).
+//!
+//! Invariants:
+//! - Passwords are stored as argon2id hashes, tokens as SHA-256 hashes.
+//! - A failed login does not reveal if the user exists: not by its message, its duration or its
+//!   lock.
+//! - Every route uses the same two functions, [`Rbac::authenticate`] and [`Rbac::authorize`].
+//! - No user can grant a permission that the same user lacks, not even to the own account.
+//! - Every write that changes permissions goes through [`Rbac`], which then invalidates its cache.
 
 mod activity;
 mod admin;
@@ -97,36 +101,36 @@ struct Inner {
     locks: Mutex<LockOut>,
     cache: Arc<TokenCache>,
     metrics: RbacMetrics,
-    /// Held from the look to the write of everything that changes rights, so that nothing
+    /// Locked from the first read to the write of every change of permissions, so that nothing
     /// changes in between.
     changes: Arc<tokio::sync::Mutex<()>>,
-    /// Writes under way.
+    /// Writes in progress.
     tasks: TaskTracker,
     api_user: Arc<Identity>,
     activity: Activity,
 }
 
-/// Why users and tokens are not available.
+/// Error while opening [`Rbac`].
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The store.
+    /// The store failed.
     #[error("cannot read or write users")]
     Store(#[from] StoreError),
-    /// Hashing.
+    /// The first password cannot be hashed.
     #[error(transparent)]
     Hash(#[from] HashError),
-    /// The file with the first password.
+    /// The file with the first password cannot be written.
     #[error("cannot keep the administrator's first password")]
     PasswordFile(#[from] pki::durable::WriteError),
 }
 
 impl Rbac {
-    /// Opens with the default [`Settings`].
+    /// Opens RBAC with the default [`Settings`].
     pub async fn open(store: Store, data_dir: &Path) -> Result<Self, OpenError> {
         Box::pin(Self::open_with(store, data_dir, Settings::default())).await
     }
 
-    /// Opens, and makes the first users and the default roles where they are missing.
+    /// Opens RBAC and creates the first users and the default roles if they are missing.
     pub async fn open_with(
         store: Store,
         data_dir: &Path,
@@ -155,14 +159,14 @@ impl Rbac {
         })
     }
 
-    /// Writes what is not written yet, and ends. To be called before the store is closed.
+    /// Finishes all writes and stops. Call it before the store is closed.
     pub async fn shutdown(&self) {
         self.inner.tasks.close();
         self.inner.tasks.wait().await;
         self.inner.activity.shutdown().await;
     }
 
-    /// Whether `identity` has a permission. The only place that answers this.
+    /// Fails unless `identity` has the permission. No other code decides on permissions.
     pub fn authorize(
         &self,
         identity: &Identity,
@@ -177,8 +181,8 @@ impl Rbac {
         })
     }
 
-    /// Whether `identity` has a permission on one of these instances: for a node group, the
-    /// caller passes the group first and then its ancestors, from whom permissions are inherited.
+    /// Fails unless `identity` has the permission on one of these instances. For a node group, the
+    /// caller passes the group first and then its ancestors, from which permissions are inherited.
     pub fn authorize_any(
         &self,
         identity: &Identity,
@@ -197,18 +201,19 @@ impl Rbac {
         self.authorize(identity, Permission::on(object_type, action, first))
     }
 
-    /// Counters.
+    /// Counters of logins and tokens.
     pub fn metrics(&self) -> &RbacMetrics {
         &self.inner.metrics
     }
 
-    /// Who a program is that shows a certificate of the allow-list: may do everything.
+    /// The identity of programs whose client certificate is in the allow-list. It has every
+    /// permission.
     pub fn api_user(&self) -> Arc<Identity> {
         Arc::clone(&self.inner.api_user)
     }
 
-    /// The identity of a program whose certificate may administer the CA: it may do that and nothing
-    /// else, and the audit names its certname.
+    /// The identity of a program whose certificate may administer the CA. It has no other
+    /// permission, and audit events name its certname.
     pub fn ca_administrator(&self, certname: &str) -> Arc<Identity> {
         let grant = Grant::new("cert_requests", "accept_reject", permission::ALL);
         Arc::new(Identity {
@@ -226,7 +231,7 @@ impl Inner {
         self.locks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// For locks and delays, which go by no time of day.
+    /// Milliseconds of the steady clock, which times locks and delays.
     fn steady_ms(&self) -> i64 {
         ms(self.settings.clock.elapsed())
     }
@@ -236,7 +241,7 @@ fn now_ms() -> i64 {
     jiff::Timestamp::now().as_millisecond()
 }
 
-/// As milliseconds; longer than any life for what does not fit.
+/// The duration in milliseconds, or `i64::MAX` if it does not fit.
 fn ms(duration: std::time::Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }

@@ -1,4 +1,4 @@
-//! How long a token is valid: `4h`, `30d`, `90` (seconds), `0` (the longest).
+//! Requested lifetime of a token: `4h`, `30d`, `90` (seconds) or `0` (the maximum).
 
 use std::time::Duration;
 
@@ -8,24 +8,24 @@ use crate::defaults::{LIFETIME, MAX_LIFETIME};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lifetime {
     duration: Duration,
-    /// True if the client asked for a number: a token that cannot live so long is refused, not
-    /// shortened.
+    /// True if the client requested this duration: if it exceeds the maximum, the request is
+    /// refused and not shortened.
     is_exact: bool,
 }
 
-/// Why a lifetime is none.
+/// Reason why a text is not a lifetime.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LifetimeError {
-    /// Not a number and a unit.
+    /// The text is not a number with a unit.
     #[error("{0:?} is not a lifetime; write a number and one of s, m, h, d, y, for example 4h")]
     Malformed(String),
-    /// Longer than tokens may live.
+    /// The lifetime exceeds [`MAX_LIFETIME`].
     #[error("{0:?} is longer than 10y, the longest lifetime")]
     TooLong(String),
 }
 
 impl Lifetime {
-    /// Reads `<number>[smhdy]`; without a letter it is seconds.
+    /// Parses `<number>[smhdy]`; a number without a unit is in seconds.
     pub fn parse(text: &str) -> Result<Self, LifetimeError> {
         let malformed = || LifetimeError::Malformed(text.chars().take(40).collect());
         let (digits, unit) = match text.find(|c: char| !c.is_ascii_digit()) {
@@ -44,7 +44,7 @@ impl Lifetime {
             return Err(malformed());
         }
         let too_long = || LifetimeError::TooLong(text.chars().take(40).collect());
-        // Only digits: what does not fit is a number that is too large.
+        // There are only digits, so parsing fails only if the number is too large.
         let number: u64 = digits.parse().map_err(|_| too_long())?;
         let seconds = number.checked_mul(seconds_each).ok_or_else(too_long)?;
         match Duration::from_secs(seconds) {
@@ -57,7 +57,7 @@ impl Lifetime {
         }
     }
 
-    /// This duration, or less where the configured maximum is shorter.
+    /// This duration, or the configured maximum if that is shorter.
     pub fn at_most(duration: Duration) -> Self {
         Self {
             duration: duration.min(MAX_LIFETIME),
@@ -65,12 +65,12 @@ impl Lifetime {
         }
     }
 
-    /// The duration.
+    /// The requested duration, at most [`MAX_LIFETIME`].
     pub fn as_duration(self) -> Duration {
         self.duration
     }
 
-    /// True if a shorter lifetime is an error.
+    /// True if the token must not get a shorter lifetime.
     pub(crate) fn is_exact(self) -> bool {
         self.is_exact
     }

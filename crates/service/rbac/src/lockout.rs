@@ -1,14 +1,15 @@
-//! Delays and locks after failed logins: [`LockOut`]. Pure: the caller brings the time, in milliseconds of a
-//! clock that is never set.
+//! Delays and locks after failed logins: [`LockOut`]. It does no I/O: the caller passes the time, in
+//! milliseconds of a monotonic clock.
 //!
-//! The rule: whether a user exists is never asked. A name is counted as it is typed, folded, so a
-//! name that no user has is slowed down and locked exactly like one that a user has, and memory
-//! does not grow with what attackers invent.
+//! Invariants: the counters never depend on the existence of a user. Names are counted as typed
+//! (folded), so unknown names are delayed and locked exactly like names of users. Memory is bounded,
+//! no matter how many names attackers invent.
 //!
-//! Four counters for each failure. The one of name and source locks this source out for the name,
-//! so an attacker locks out no other source. Those of the name, of the source and of the password
-//! slow attempts down: many sources do not guess one name much faster than one source does, and
-//! one source or one password is not tried over many names at full speed.
+//! Each failure increments four counters. The counter of the pair of name and source locks the name
+//! for this source only, so an attacker cannot lock out other sources. The counters of the name, the
+//! source and the password delay attempts: many sources cannot guess the password of one name much
+//! faster than one source can, and neither one source nor one password can be tried with many names
+//! at full speed.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -25,46 +26,46 @@ use crate::defaults::{
     SOURCES_PER_USER, UNSLOWED_FAILURES, UNSLOWED_PASSWORD_USES,
 };
 
-/// The counters.
+/// Counters of failed logins, and the locks of users.
 #[derive(Debug)]
 pub(crate) struct LockOut {
     pairs: BoundedCounters<(String, LoginSource), FailureCounter>,
     names: BoundedCounters<String, FailureCounter>,
     sources: BoundedCounters<LoginSource, DecayingCounter>,
     passwords: BoundedCounters<u64, DecayingCounter>,
-    /// The name for which a password failed last: a user who repeats a mistake tries one name.
+    /// The last name that each password failed for. A user who repeats a mistake is counted once.
     last_names: HashMap<u64, String>,
     /// Sources from which a user has logged in, by user id.
     welcome: HashMap<String, Vec<LoginSource>>,
     /// Start of the lock in milliseconds, by user id, for users with too many failures from all
     /// sources together.
     user_locks: HashMap<String, i64>,
-    /// The start of this server, from which locks count that it found.
+    /// Start of this server. Locks that it found in the store count from here.
     started_ms: i64,
     hasher: RandomState,
 }
 
-/// One attempt, as it is counted.
+/// The keys under which one login attempt is counted.
 #[derive(Clone, Debug)]
 pub(crate) struct LoginAttempt {
     /// Login name in [`folded`] spelling.
     name: String,
     source: LoginSource,
-    /// Keyed hash of the password; the key is never written down.
+    /// Keyed hash of the password; the key stays in memory.
     password: u64,
 }
 
-/// The network an attempt comes from, as far as its sender cannot choose.
+/// Network that a login attempt comes from: the part of the address that the sender cannot choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LoginSource(Option<PeerNetwork>);
 
-/// A login as it is counted: spelled otherwise, it is the same one to a directory.
+/// The login in the spelling that is counted: a directory ignores case and extra spaces.
 pub(crate) fn folded(login: &str) -> String {
     spaced(login).to_lowercase()
 }
 
-/// Without spaces at the ends, and with one where there are several: directories see no
-/// difference (RFC 4518, 2.6.1).
+/// The login without leading, trailing and repeated spaces, which directories ignore (RFC 4518,
+/// 2.6.1).
 pub(crate) fn spaced(login: &str) -> String {
     let words: Vec<&str> = login.split_whitespace().collect();
     words.join(" ")
@@ -105,7 +106,7 @@ impl LockOut {
         self.pairs.get(&attempt.pair()).lock(now_ms)
     }
 
-    /// By how much the attempt is slowed down.
+    /// Delay of the attempt.
     pub(crate) fn delay(&self, attempt: &LoginAttempt, now_ms: i64) -> Duration {
         let name = self.names.get(&attempt.name);
         let source = self.sources.get(&attempt.source);
@@ -115,7 +116,7 @@ impl LockOut {
             .max(password.delay(UNSLOWED_PASSWORD_USES, now_ms))
     }
 
-    /// CountFailures a failure; `true`: it locked the name for the source.
+    /// Counts a failure. Returns true if it locked the name for the source.
     pub(crate) fn failed(&mut self, attempt: &LoginAttempt, now_ms: i64) -> bool {
         self.names.fail(attempt.name.clone(), now_ms);
         self.sources.fail(attempt.source, now_ms);
@@ -123,7 +124,7 @@ impl LockOut {
         self.pairs.fail(attempt.pair(), now_ms) == FAILED_LOGINS
     }
 
-    /// Takes a failure back that was none in the end.
+    /// Uncounts a failure of an attempt that succeeded in the end.
     pub(crate) fn take_back(&mut self, attempt: &LoginAttempt) {
         self.pairs.take_back(&attempt.pair());
         self.names.take_back(&attempt.name);
@@ -131,13 +132,13 @@ impl LockOut {
         self.passwords.take_back(&attempt.password);
     }
 
-    /// A login that went well ends the lock of its name for its source. Name, source and password
-    /// stay slow: an account of one's own makes no attacker faster.
+    /// Ends the lock of the name for the source after a successful login. The counters of name,
+    /// source and password stay, so that attackers gain nothing from an account of their own.
     pub(crate) fn succeeded(&mut self, attempt: &LoginAttempt) {
         self.pairs.remove(&attempt.pair());
     }
 
-    /// The user has logged in from `source`.
+    /// Records that the user has logged in from `source`.
     pub(crate) fn welcome(&mut self, user_id: &str, source: LoginSource) {
         let sources = self.welcome.entry(user_id.to_owned()).or_default();
         sources.retain(|known| *known != source);
@@ -153,7 +154,7 @@ impl LockOut {
         sources.is_some_and(|sources| sources.contains(&source))
     }
 
-    /// The user is locked from now on.
+    /// Locks the user from now on.
     pub(crate) fn lock_user(&mut self, user_id: &str, now_ms: i64) {
         self.user_locks.insert(user_id.to_owned(), now_ms);
     }
@@ -199,7 +200,7 @@ impl LoginAttempt {
 // === impl LoginSource ===
 
 impl LoginSource {
-    /// Of an IPv6 address its network of 64 bits, the smallest that a site is given.
+    /// The source of an address: for IPv6 the /64 network, the smallest that a site gets.
     pub(crate) fn new(address: Option<IpAddr>) -> Self {
         Self(address.map(PeerNetwork::from))
     }

@@ -1,4 +1,4 @@
-//! From a password to a token.
+//! Logins: check a password, or accept a remote user, and issue a token.
 
 use std::time::Duration;
 
@@ -15,56 +15,56 @@ use crate::{
     now_ms, remote, token,
 };
 
-/// Why there is no token.
+/// Reason why a login failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LoginError {
-    /// No such user, or another password: which one, nobody is told.
+    /// The user does not exist or the password is wrong. The caller does not learn which.
     #[error("the login or the password is wrong")]
     Wrong,
-    /// Too many failures.
+    /// There were too many failed logins from this network.
     #[error(
         "too many failed logins from this address; this login may try again from here in {} \
          seconds", .wait.as_secs().max(1)
     )]
     LockedOut {
-        /// How long.
+        /// Remaining time of the lock.
         wait: Duration,
     },
-    /// The password was right.
+    /// The password was correct, but the user is revoked.
     #[error("this user is revoked; an administrator can reinstate it")]
     Revoked,
-    /// The password was right.
+    /// The password was correct, but the user is locked.
     #[error(
         "this user is locked for some time after too many failed logins; an administrator can \
          reinstate it, or give a token to set a new password"
     )]
     Locked,
-    /// A user of this server has the name of one of the directory.
+    /// A local user has the same login as the remote user.
     #[error("there is a user of this server with the same login; its password is asked here")]
     RemoteConflict,
-    /// A user of another directory, or an earlier owner of the login, has it.
+    /// The login belongs to a user of another directory, or to an earlier owner of the login.
     #[error(
-        "a user of another directory, or somebody who had this login before, has the same login \
+        "a user of another directory, or an earlier owner of this login, has the same login \
          here; an administrator can delete that user"
     )]
     OtherPerson,
-    /// Not a user of this server, and the directory is not there.
+    /// There is no such local user, and the directory is not available.
     #[error("{0}; only users of this server can log in now")]
     Directory(DirectoryError),
-    /// The token.
+    /// The token was not issued.
     #[error(transparent)]
     Issue(#[from] IssueError),
-    /// Hashing.
+    /// The password cannot be hashed.
     #[error(transparent)]
     Hash(#[from] HashError),
-    /// The store.
+    /// The store failed.
     #[error("cannot read or write users and tokens")]
     Store(#[from] StoreError),
 }
 
 impl Rbac {
-    /// A new token for the user `login`. Failures lock the login for the network that they come
-    /// from; without one, for all who have none.
+    /// Logs the user in and issues a token. Failures lock the login for the network that they come
+    /// from. Attempts without a network share one lock.
     pub async fn login(
         &self,
         login: &str,
@@ -98,8 +98,9 @@ impl Rbac {
         Box::pin(self.welcome(user, request)).await
     }
 
-    /// A new token for a user whom a directory or an identity provider vouches for. He is made
-    /// at his first login; his groups are those that it names, as far as they are imported.
+    /// Issues a token for a user whom a directory or an identity provider has authenticated. The
+    /// first login creates the user. The user becomes a member of those groups named by the
+    /// directory that are imported.
     pub async fn login_remote(
         &self,
         remote: RemoteUser,
@@ -143,8 +144,8 @@ impl Rbac {
         self.inner.settings.user_lock
     }
 
-    /// Writes a failure of `user` down. A failure without a user is written as well, and one while
-    /// the user is locked, but to no row: their time must not tell, and the lock is not extended.
+    /// Stores a failure of `user`. For an unknown or locked user the write takes place too, but
+    /// changes no row: its duration must reveal nothing, and the lock must not be extended.
     async fn count_failure(&self, user: Option<&UserRow>) -> Result<(), StoreError> {
         let store = &self.inner.store;
         let Some(user) = user.filter(|user| !self.is_locked(user)) else {
@@ -186,7 +187,8 @@ impl Rbac {
         Ok(secret)
     }
 
-    /// The user, if the password is his. Every failure counts and takes as long as any other.
+    /// The user, if the password is correct. Every failure counts, and all failures take the same
+    /// time.
     pub(crate) async fn check_password(
         &self,
         login: &str,
@@ -197,15 +199,15 @@ impl Rbac {
         if login.len() > CREDENTIAL_BYTES || password.expose_secret().len() > CREDENTIAL_BYTES {
             return Err(LoginError::Wrong);
         }
-        // The place before the delay: so many wait for one source, and no more.
+        // Enter the queue before the delay, which bounds the attempts that wait for one source.
         let place = self.inner.passwords.enter(requester)?;
         let user = self.inner.store.user_by_typed_login(login).await?;
         let attempt = self.inner.locks().attempt(login, &password, source);
         let delay = self.inner.locks().delay(&attempt, self.inner.steady_ms());
-        // Before the turn: attempts that are slowed down hold up no other source.
+        // Delay before the turn, so that delayed attempts do not block other sources.
         tokio::time::sleep(delay).await;
-        // The turn before the lock: many attempts at once must not all pass the lock before the
-        // first of them has failed.
+        // Take the turn before the check of the lock: concurrent attempts must not all pass that
+        // check before the first of them has failed.
         let turn = place.turn().await;
         if let Some(wait) = self.inner.locks().wait(&attempt, self.inner.steady_ms()) {
             return Err(LoginError::LockedOut { wait });
@@ -216,10 +218,10 @@ impl Rbac {
             self.inner.locks().succeeded(&attempt);
             return Ok(user.clone());
         }
-        // Counted from now on, whether the directory knows better or not: those who come while it
-        // is asked must not slip through the lock.
+        // Count the failure before the directory is queried: attempts that arrive meanwhile must not
+        // pass the lock.
         let locked = self.inner.locks().failed(&attempt, self.inner.steady_ms());
-        // A directory that is slow keeps no other attempt from its turn.
+        // A slow directory must not block the turns of other attempts.
         drop(turn);
         let asking = self.ask_directory(login, &password, &attempt, (&place, user.as_ref()));
         if let Some(remote) = asking.await? {
@@ -235,12 +237,11 @@ impl Rbac {
         Err(LoginError::Wrong)
     }
 
-    /// The user's record in the directory, if the directory has the user with this password. The
-    /// attempt was counted as a failure before, and is taken back where the password was right or
-    /// not tried.
+    /// The user's record in the directory, if the directory accepts the password. The attempt was
+    /// counted as a failure before; this is undone if the password was correct or not tried.
     ///
-    /// Users of this server are of this server alone: for them the directory is asked for a name
-    /// that it cannot have, so that its time does not tell that they exist.
+    /// Local users never authenticate at a directory. For them the directory is queried for a name
+    /// that cannot exist, so that the duration does not reveal that they exist.
     async fn ask_directory(
         &self,
         login: &str,
@@ -251,7 +252,7 @@ impl Rbac {
         let Some(directory) = &self.inner.settings.directory else {
             return Ok(None);
         };
-        // A directory would read over it, and give somebody a second name to be guessed by.
+        // A directory ignores extra spaces, which would give a user a second login to guess.
         if login != lockout::spaced(login) {
             return Ok(None);
         }
@@ -263,7 +264,7 @@ impl Rbac {
                 Err(error) => Err(LoginError::Directory(error)),
             };
         }
-        // Looked for without a user as well, or its time would tell.
+        // Read even if there is no user: otherwise the duration would reveal it.
         let id = user.map_or("", |user| user.id.as_str());
         let origin = self.inner.store.user_origin(id).await?;
         let origin = origin.map(|known| known.origin);
@@ -277,7 +278,7 @@ impl Rbac {
         told
     }
 
-    /// Writes what a directory tells of a user.
+    /// Creates or updates a remote user from the record of the directory.
     pub(crate) async fn take_in(&self, remote: RemoteUser) -> Result<UserRow, LoginError> {
         let turn = self.turn().await;
         let store = &self.inner.store;

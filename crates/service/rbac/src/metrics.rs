@@ -1,21 +1,21 @@
-//! Counters of logins and tokens, for whoever exports them: [`RbacMetrics`].
+//! Counters of logins and tokens: [`RbacMetrics`].
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::LoginError;
 
-/// Counters; they only grow. They name nobody.
+/// Counters that only grow. They contain no names of users.
 #[derive(Debug, Default)]
 pub struct RbacMetrics {
-    /// Logins that succeeded, with a password or by the word of an identity provider.
+    /// Successful logins, with a password or through an identity provider.
     pub logins: AtomicU64,
-    /// Logins that did not, whatever the reason; lockouts are among them.
+    /// Failed logins for any reason, including lockouts.
     pub failed_logins: AtomicU64,
     /// Logins that were refused because of earlier failures.
     pub lockouts: AtomicU64,
-    /// Tokens that were known from memory.
+    /// Token lookups that the cache answered.
     pub cache_hits: AtomicU64,
-    /// Tokens that the store was asked about.
+    /// Token lookups that read the store.
     pub cache_misses: AtomicU64,
 }
 

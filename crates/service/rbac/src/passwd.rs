@@ -1,4 +1,4 @@
-//! New passwords: one's own, by a reset token, and what a password must be like.
+//! Password changes by the user, password resets by token, and the rules for new passwords.
 
 use std::net::IpAddr;
 
@@ -12,22 +12,22 @@ use crate::password_queue::PasswordRequester;
 use crate::token;
 use crate::{Identity, LoginError, ManageError, Permission, Rbac, admin, ms, now_ms};
 
-/// What is wrong with a password.
+/// Rule that a new password violates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PasswordFault {
-    /// Too short.
+    /// The password has fewer than [`PASSWORD_CHARS`] characters.
     #[error("has less than {PASSWORD_CHARS} characters")]
     TooShort,
-    /// Too long.
+    /// The password has more than [`CREDENTIAL_BYTES`] bytes.
     #[error("has more than {CREDENTIAL_BYTES} bytes")]
     TooLong,
-    /// The login.
+    /// The password equals the login.
     #[error("is the login")]
     IsLogin,
 }
 
 impl PasswordFault {
-    /// A name for programs.
+    /// Name of the rule in responses of the API.
     pub fn rule(self) -> &'static str {
         match self {
             Self::TooShort => "minimum-length",
@@ -37,7 +37,7 @@ impl PasswordFault {
     }
 }
 
-/// Whether a password may be set, for the user `login` where he is known.
+/// Checks a new password. `login` is the login of the user, if known.
 pub fn check_new_password(
     password: &SecretString,
     login: Option<&str>,
@@ -56,8 +56,8 @@ pub fn check_new_password(
 }
 
 impl Rbac {
-    /// Sets one's own password. All other tokens of the user end, and `token`, which he shows
-    /// now, stays. A wrong present password counts as a failed login.
+    /// Sets the password of the caller. All tokens of the caller are revoked but `token`, which
+    /// authenticated this request. A wrong current password counts as a failed login.
     pub async fn change_own_password(
         &self,
         by: &Identity,
@@ -82,7 +82,7 @@ impl Rbac {
         let hash = self.inner.passwords.hash(new, &by.user_id).await?;
         let but = token.map(token::hash);
         let login = user.login;
-        // A login with the old password that is under way makes its token before, or none.
+        // A concurrent login with the old password creates its token before this, or not at all.
         let turn = self.turn().await;
         let write = move |store: Store| async move {
             let but = but.as_ref();
@@ -94,19 +94,19 @@ impl Rbac {
         Ok(())
     }
 
-    /// A token with which the user sets a password, once, within a day. Needs
-    /// `users:reset_password`, and every right that the user has: otherwise one could become him. For
-    /// `admin` only [`Rbac::api_user`] gets one.
+    /// Creates a token that lets the user set a password once within a day. Needs
+    /// `users:reset_password` and every permission of the user: otherwise the caller could take over
+    /// a user with more permissions. Only [`Rbac::api_user`] can create one for `admin`.
     pub async fn reset_token(
         &self,
         by: &Identity,
         user_id: &str,
     ) -> Result<SecretString, ManageError> {
         self.authorize(by, Permission::on("users", "reset_password", user_id))?;
-        // From the look at his rights to the write; whoever gives him more ends what is written.
+        // Locked from the check of permissions to the write. Later grants to the user delete the token.
         let turn = self.turn().await;
         let user = self.existing_user(user_id).await?;
-        // The server itself lets an administrator in again who lost the password.
+        // The server itself can restore the access of an administrator who lost the password.
         let by_server = by.user_id == admin::API_USER_ID && user_id == admin::ADMIN_ID;
         if admin::is_immutable(user_id) && !by_server {
             return Err(ManageError::AdminImmutable);
@@ -131,8 +131,8 @@ impl Rbac {
         Ok(secret)
     }
 
-    /// Sets the password of whom the reset token was made for, and uses it up. Reinstates a user
-    /// whom wrong passwords have locked, but nobody who was revoked.
+    /// Sets the password of the user that the reset token is for, and deletes the token. Ends a lock
+    /// after wrong passwords, but does not reinstate a revoked user.
     pub async fn reset_password(
         &self,
         reset_token: &str,
@@ -145,7 +145,7 @@ impl Rbac {
             .ok_or(ManageError::ResetToken)?;
         check_new_password(&new, Some(&login)).map_err(ManageError::Password)?;
         let password = self.inner.passwords.hash(new, &user_id).await?;
-        // From the look at the rights of who made it to the write.
+        // Locked from the check of the creator's permissions to the write.
         let turn = self.turn().await;
         self.good_reset(&hash)
             .await?
@@ -166,15 +166,15 @@ impl Rbac {
         Ok(())
     }
 
-    /// The login that a reset token is for.
+    /// Login of the user that a reset token is for; `None` if the token is not valid.
     pub async fn reset_login(&self, reset_token: &str) -> Result<Option<String>, ManageError> {
         let hash = token::hash(reset_token);
         let found = self.good_reset(&hash).await?;
         Ok(found.map(|reset| reset.login))
     }
 
-    /// A reset token whose maker could still make it: the user is there, is not revoked, and has the right
-    /// to reset this password and every right of its user.
+    /// The row of a valid reset token. Its creator must still be allowed to create it: the creator
+    /// exists, is not revoked, and has `users:reset_password` and every permission of the user.
     async fn good_reset(&self, hash: &[u8; 32]) -> Result<Option<PasswordResetRow>, ManageError> {
         let store = &self.inner.store;
         let Some(reset) = store.password_reset(hash, now_ms()).await? else {

@@ -1,7 +1,7 @@
-//! Checking passwords with argon2id, off the async threads and a few at a time.
+//! Hashes and checks passwords with argon2id, outside the async threads and a few at a time.
 //!
-//! The rules: every check costs the same, also for a login that does not exist; and each waits for
-//! its turn in the [`PasswordQueue`].
+//! Invariants: every check takes the same time, even for a login that does not exist, and every
+//! check waits for its turn in the [`PasswordQueue`].
 
 use std::sync::Arc;
 
@@ -12,21 +12,21 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::password_queue::{PasswordQueue, PasswordRequester, PasswordTurn, QueuedAttempt};
 
-/// Makes and checks hashes.
+/// Hashes and checks passwords.
 #[derive(Clone, Debug)]
 pub(crate) struct Passwords {
     queue: PasswordQueue,
-    /// The hash that passwords of unknown logins are checked against.
+    /// Hash that passwords of unknown logins are checked against.
     nobody: Arc<str>,
 }
 
-/// Why a password was not hashed.
+/// Error while hashing a password.
 #[derive(Debug, thiserror::Error)]
 pub enum HashError {
-    /// The queue of the source is full.
+    /// The queue of the requester, or of all requesters, is full.
     #[error("too many logins wait already; try again in some seconds")]
     Busy,
-    /// It takes a broken machine.
+    /// The hash function failed, which happens only on a broken machine.
     #[error("cannot hash a password: {0}")]
     Failed(String),
 }
@@ -44,12 +44,12 @@ impl Passwords {
         })
     }
 
-    /// A place in the queue of `requester`, unless it is full.
+    /// Adds an attempt to the queue of `requester`; fails if the queue is full.
     pub(crate) fn enter(&self, requester: PasswordRequester) -> Result<QueuedAttempt, HashError> {
         self.queue.enter(requester)
     }
 
-    /// A PHC string with a salt of its own, made in a turn of the user with this id.
+    /// Hashes to a PHC string with a random salt, in a turn of the user with this id.
     pub(crate) async fn hash(
         &self,
         password: SecretString,
@@ -64,7 +64,7 @@ impl Passwords {
         hashed.await.map_err(failed)?
     }
 
-    /// Whether `password` is the one of `hash`; without a hash it takes as long and is `false`.
+    /// True if `password` matches `hash`. Without a hash it takes as long and returns false.
     pub(crate) async fn check(
         &self,
         turn: &PasswordTurn,
@@ -73,7 +73,7 @@ impl Passwords {
     ) -> Result<bool, HashError> {
         let exists = hash.is_some();
         let hash = hash.unwrap_or_else(|| self.nobody.to_string());
-        // The work goes on when the client goes away: it keeps the turn until it is done.
+        // The hash runs to its end even if the client disconnects, and keeps the turn until then.
         let turn = turn.clone();
         let verified = tokio::task::spawn_blocking(move || {
             let _turn = turn;
@@ -86,7 +86,8 @@ impl Passwords {
     }
 }
 
-/// A PHC string with a salt of its own; for the start, when there is nobody to wait for.
+/// Hashes to a PHC string with a random salt, without the queue. For the start of the server, before
+/// there are requests.
 pub(crate) async fn hash(password: SecretString) -> Result<String, HashError> {
     let hashed = tokio::task::spawn_blocking(move || hash_now(&password));
     hashed.await.map_err(failed)?

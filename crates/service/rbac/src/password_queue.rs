@@ -1,8 +1,8 @@
-//! Whose password is checked next: [`PasswordQueue`].
+//! Fair queue of password checks: [`PasswordQueue`].
 //!
-//! The rules: each source has a queue of its own and one turn at a time, so a source that invents
-//! names keeps only itself waiting; and who has a session or shows a client certificate has turns
-//! that anonymous logins never take.
+//! Invariants: each source has its own queue and one check at a time, so a source that invents names
+//! delays only itself. Requesters with a session or a client certificate have reserved capacity that
+//! anonymous logins never use.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -35,14 +35,14 @@ impl From<Option<IpAddr>> for LoginOrigin {
     }
 }
 
-/// On whose account a password is checked or hashed.
+/// The requester that a password check or hash counts for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum PasswordRequester {
     /// A user with a session or a reset token, by id.
     User(String),
     /// The holder of a client certificate.
     Certificate(String),
-    /// A login without either.
+    /// A login without session and client certificate.
     Anonymous(LoginSource),
 }
 
@@ -53,12 +53,12 @@ pub(crate) struct PasswordQueue {
     known: QueueLane,
 }
 
-/// Requesters who share turns.
+/// Requesters that share a number of concurrent checks.
 #[derive(Clone, Debug)]
 struct QueueLane {
     turns: Arc<Semaphore>,
     places: Arc<Semaphore>,
-    /// Only of those who wait or have a turn.
+    /// Queues of the requesters that wait or have a turn.
     requesters: Arc<Mutex<HashMap<PasswordRequester, Weak<RequesterQueue>>>>,
 }
 
@@ -69,7 +69,7 @@ struct RequesterQueue {
     directory: Arc<Semaphore>,
 }
 
-/// A place in the queue, kept until the attempt is over.
+/// An attempt in the queue. Dropping it frees its slot.
 #[derive(Debug)]
 pub(crate) struct QueuedAttempt {
     turns: Arc<Semaphore>,
@@ -77,7 +77,7 @@ pub(crate) struct QueuedAttempt {
     _places: [OwnedSemaphorePermit; 2],
 }
 
-/// The right to check a password now.
+/// Permit to check a password. Dropping it lets the next attempt proceed.
 #[derive(Clone, Debug)]
 pub(crate) struct PasswordTurn(
     #[expect(dead_code, reason = "held for its drop")] Arc<[OwnedSemaphorePermit; 2]>,
@@ -104,7 +104,7 @@ impl PasswordQueue {
         }
     }
 
-    /// A place in the queue of `requester`, unless it is full.
+    /// Adds an attempt to the queue of `requester`; fails if the queue is full.
     pub(crate) fn enter(&self, requester: PasswordRequester) -> Result<QueuedAttempt, HashError> {
         match requester {
             PasswordRequester::Anonymous(_) => self.anonymous.enter(requester),
@@ -159,15 +159,15 @@ impl QueueLane {
 // === impl QueuedAttempt ===
 
 impl QueuedAttempt {
-    /// Waits for a turn: first among the attempts of the same requester, then among requesters, of
-    /// whom each has at most one attempt in that line.
+    /// Waits for a turn: first among the attempts of the same requester, then among all requesters,
+    /// each of which has at most one attempt in the second queue.
     pub(crate) async fn turn(&self) -> PasswordTurn {
         let own = acquire(&self.requester.turn).await;
         let all = acquire(&self.turns).await;
         PasswordTurn(Arc::new([own, all]))
     }
 
-    /// Waits for a turn to ask a directory, among the attempts of the same requester.
+    /// Waits for a turn to query a directory, among the attempts of the same requester.
     pub(crate) async fn directory_turn(&self) -> OwnedSemaphorePermit {
         acquire(&self.requester.directory).await
     }

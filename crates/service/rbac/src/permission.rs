@@ -1,5 +1,5 @@
-//! What may be done: an action on a type of object, on one instance or another. [`Permission`] is
-//! what is asked for, [`Grant`] what a role gives.
+//! Permissions: an action on an instance of an object type. [`Permission`] is a permission that a
+//! request requires, [`Grant`] a permission that a role has.
 
 use std::fmt;
 
@@ -7,65 +7,65 @@ use crate::catalog;
 use crate::code_instance::{CodeInstance, is_of_code};
 use crate::defaults::INSTANCE_BYTES;
 
-/// Any instance.
+/// The instance that stands for all instances.
 pub(crate) const ALL: &str = "*";
 
-/// A right that is asked for.
+/// A permission that a request requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Permission<'a> {
-    /// For example `tasks`.
+    /// Name of the object type, for example `tasks`.
     pub object_type: &'a str,
-    /// For example `run`.
+    /// Name of the action, for example `run`.
     pub action: &'a str,
-    /// On what.
+    /// The instance of the object type that the request concerns.
     pub instance: PermissionInstance<'a>,
 }
 
-/// On which instance a right is asked for.
+/// The instance that a request requires the permission for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PermissionInstance<'a> {
-    /// On at least one: enough to reach a route.
+    /// At least one instance, which is enough to reach a route.
     Any,
-    /// On this one, for example a task's name; `*`: on all of them.
+    /// This instance, for example the name of a task. `*` stands for all instances.
     Named(&'a str),
 }
 
-/// A right that a role gives.
+/// A permission of a role.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Grant {
-    /// For example `tasks`.
+    /// Name of the object type, for example `tasks`.
     pub object_type: String,
-    /// For example `run`.
+    /// Name of the action, for example `run`.
     pub action: String,
-    /// `*` or the id of an instance.
+    /// `*`, or the id of an instance.
     pub instance: String,
 }
 
-/// The right is not there.
+/// The user lacks a permission.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{login} lacks the permission {permission}")]
 pub struct PermissionDenied {
-    /// Who asked.
+    /// Login of the user who lacks it.
     pub login: String,
-    /// For what, as `tasks:run:package`.
+    /// The missing permission, written as `tasks:run:package`.
     pub permission: String,
 }
 
-/// Why no role can give a right.
+/// Reason why no role can have a permission.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GrantError {
-    /// Not in the catalogue.
+    /// The [catalog] does not list the permission.
     #[error("there is no permission {0}; GET /rbac-api/v1/types lists all")]
     Unknown(String),
     /// The action has no instances.
     #[error("{0} has no instances: the instance must be \"*\"")]
     NoInstances(String),
-    /// A task or plan with an environment that cannot be one's.
+    /// The instance names a task or plan with an environment name that is not valid.
     #[error(
         "the instance of {0} is a name, or a name and an environment: package, package@staging, package@*"
     )]
     Code(String),
-    /// Empty, too long or with control characters.
+    /// The instance is empty, too long, or has control characters.
     #[error("the instance of {0} is empty, too long, or has control characters")]
     Instance(String),
 }
@@ -101,7 +101,7 @@ impl fmt::Display for Permission<'_> {
 }
 
 impl Grant {
-    /// A grant as it is; [`Grant::check`] says whether a role can give it.
+    /// An unchecked permission. [`Grant::check`] validates it.
     pub fn new(
         object_type: impl Into<String>,
         action: impl Into<String>,
@@ -114,7 +114,7 @@ impl Grant {
         }
     }
 
-    /// Whether it is in the catalogue, with an instance where there can be one.
+    /// Fails if the [catalog] does not list the permission, or if its instance is not valid.
     pub fn check(&self) -> Result<(), GrantError> {
         let named = || {
             let both = format!("{}:{}", self.object_type, self.action);
@@ -139,7 +139,7 @@ impl Grant {
         Ok(())
     }
 
-    /// The same as a question.
+    /// The permission in the form that a request requires it.
     pub(crate) fn as_permission(&self) -> Permission<'_> {
         Permission::on(&self.object_type, &self.action, &self.instance)
     }

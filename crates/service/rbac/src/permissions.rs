@@ -1,7 +1,7 @@
-//! All that one identity may do: [`Permissions`], the sum of its roles.
+//! The permissions of one identity: [`Permissions`], the union of its roles.
 //!
-//! The rule: a question is answered from memory, without a look at the store; and what a person
-//! may hand on to others is what he has himself ([`Permissions::covers`]).
+//! Invariants: checks need no access to the store, and a user can grant only permissions that the
+//! same user has ([`Permissions::covers`]).
 
 use std::collections::BTreeSet;
 
@@ -9,12 +9,12 @@ use crate::catalog::{self, ACTIONS, OBJECT_TYPES};
 use crate::code_instance::{CodeEnvironment, CodeInstance, CodeReach, is_of_code};
 use crate::permission::{ALL, Grant, Permission, PermissionInstance};
 
-/// The sum of roles.
+/// The union of the permissions of several roles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Permissions {
-    /// Everything, also what the catalogue does not list.
+    /// True for administrators: all permissions, even those that the catalog does not list.
     everything: bool,
-    /// By the place in the catalogue; empty where nothing is granted.
+    /// Instances by the index of the action in the catalog. Empty if nothing is granted.
     granted: Vec<Instances>,
 }
 
@@ -25,7 +25,7 @@ struct Instances {
 }
 
 impl Permissions {
-    /// What administrators have.
+    /// The permissions of administrators.
     pub fn everything() -> Self {
         Self {
             everything: true,
@@ -33,8 +33,8 @@ impl Permissions {
         }
     }
 
-    /// The sum of these grants. One that the catalogue does not know gives nothing, but for
-    /// `*:*:*`, which gives everything.
+    /// The union of these grants. `*:*:*` gives every permission; any other grant that the catalog
+    /// does not list gives none.
     pub fn of<'a>(grants: impl IntoIterator<Item = &'a Grant>) -> Self {
         let mut sum = Self {
             everything: false,
@@ -84,8 +84,8 @@ impl Permissions {
         }
     }
 
-    /// On which nodes the task or plan may run, whose code is of this environment; `None`: on none.
-    /// `object_type`: `tasks` or `plans`.
+    /// The nodes on which the task or plan may run with the code of `environment`; `None` if it may
+    /// run nowhere. `object_type` is `tasks` or `plans`.
     pub(crate) fn code_reach(
         &self,
         object_type: &str,
@@ -104,14 +104,14 @@ impl Permissions {
         own.then_some(CodeReach::OwnEnvironment)
     }
 
-    /// The instances on which this is permitted; `["*"]` for all.
+    /// The instances on which the action is permitted; `["*"]` for all.
     pub fn instances(&self, object_type: &str, action: &str) -> Vec<String> {
         let all = || vec![ALL.to_owned()];
         if self.everything {
             return all();
         }
         match self.instances_of(object_type, action) {
-            // `*` is not all of tasks and plans: others may stand beside it, with their environments.
+            // For tasks and plans `*` does not cover instances that name an environment.
             Some(instances) if instances.all && !is_of_code(object_type, action) => all(),
             Some(instances) if instances.all => {
                 let named = instances.named.iter().filter(|text| text.contains('@'));
@@ -122,8 +122,8 @@ impl Permissions {
         }
     }
 
-    /// Whether who has these may hand `grant` on. Tasks on the nodes of a task target are a part
-    /// of all tasks on all nodes.
+    /// True if a holder of these permissions may grant `grant`. `tasks:run` of all tasks covers
+    /// every task target.
     pub fn covers(&self, grant: &Grant) -> bool {
         let constrained =
             (&*grant.object_type, &*grant.action) == ("tasks", "run_with_constraints");
@@ -161,7 +161,7 @@ impl Permissions {
 }
 
 impl Instances {
-    /// True if a right to run this code is among the permissions.
+    /// True if one of the instances covers the task or plan.
     fn have(&self, asked: &CodeInstance<'_>) -> bool {
         let all = self.all.then_some(ALL);
         let mut held = all.into_iter().chain(self.named.iter().map(String::as_str));

@@ -1,9 +1,11 @@
-//! Tokens of users of a directory do not outlive the users: who is to be asked about
-//! ([`Rbac::due_remote_users`]), and what follows from the answer.
+//! Periodic check of remote users against their directories: [`Rbac::due_remote_users`] lists the
+//! users to check, the other functions apply the result.
 //!
-//! The rules: a user who is gone loses his tokens and groups, is marked, so that nothing is started
-//! for him by the clock, and keeps what is known of him for the audit; one whose groups changed has the new ones from then on; and a directory that does
-//! not answer changes nothing.
+//! Invariants:
+//! - A user who is gone from the directory loses all tokens and groups. The user is marked, so that
+//!   no scheduled job of the user starts, and the record stays for the audit.
+//! - Changed groups apply at once.
+//! - A directory that does not respond changes nothing.
 
 use std::time::Duration;
 
@@ -16,15 +18,14 @@ use crate::defaults::REMOTE_GROUPS;
 use crate::{LoginError, Rbac, RemoteUser, ms, now_ms};
 
 impl Rbac {
-    /// LDAP directories, as origins, that were not asked about all of their users within
-    /// `interval`.
+    /// Origins of LDAP directories with users that were not checked within `interval`.
     pub async fn due_origins(&self, interval: Duration) -> Result<Vec<String>, StoreError> {
         let before = now_ms().saturating_sub(ms(interval));
         self.inner.store.due_origins(before).await
     }
 
-    /// Users of a directory with good tokens or enabled schedules about whom it was not asked for `interval`; the
-    /// longest unasked first, at most `limit`.
+    /// Users of a directory with valid tokens or enabled scheduled jobs that were not checked for
+    /// `interval`: at most `limit`, the longest unchecked first.
     pub async fn due_remote_users(
         &self,
         origin: &str,
@@ -36,7 +37,7 @@ impl Rbac {
         self.inner.store.due_users(origin, before, now, limit).await
     }
 
-    /// The directory still knows the user, as this.
+    /// Records that the directory still has the user, and updates name, e-mail address and groups.
     pub async fn remote_user_stays(
         &self,
         user: &DueUser,
@@ -48,10 +49,10 @@ impl Rbac {
             subject: told.subject.clone(),
         };
         if differ(&user.origin, &origin) {
-            // The login is another person's now.
+            // The login now belongs to another person.
             return Ok(self.remote_user_gone(user).await?);
         }
-        // The directory may write it in other letters by now; here it stays.
+        // The directory may have changed the case of the login; the stored login stays.
         told.login.clone_from(&user.login);
         let Some(row) = store.user(&user.id).await? else {
             return Ok(());
@@ -61,19 +62,19 @@ impl Rbac {
         let same_name = row.display_name == told.display_name && row.email == told.email;
         let same_groups = self.has_groups(&user.id, &told.origin, &groups).await?;
         if same_name && same_groups {
-            // Nothing that is remembered of tokens changes.
+            // No cached token changes.
             store.user_checked(&user.id, false, now_ms()).await?;
             return Ok(());
         }
         Box::pin(self.take_in(told)).await.map(|_| ())
     }
 
-    /// Whether the user's directory did not know him any more when it was last asked.
+    /// True if the directory no longer had the user at the last check.
     pub async fn is_gone(&self, user_id: &str) -> Result<bool, StoreError> {
         self.inner.store.is_user_gone(user_id).await
     }
 
-    /// The directory does not know the user any more, or has disabled him.
+    /// Revokes the tokens of a user whom the directory has removed or disabled.
     pub async fn remote_user_gone(&self, user: &DueUser) -> Result<(), StoreError> {
         let turn = self.turn().await;
         let was_gone = self.inner.store.is_user_gone(&user.id).await?;
@@ -91,13 +92,13 @@ impl Rbac {
         tracing::warn!(
             login = user.login,
             origin = user.origin.origin,
-            "the directory does not know this user any more: his tokens are revoked"
+            "the directory no longer has this user: all tokens of the user are revoked"
         );
         Ok(())
     }
 
-    /// True if the user's groups, of those that are imported from this directory, are exactly
-    /// these.
+    /// True if the user is a member of exactly those imported groups of this directory that `told`
+    /// names.
     async fn has_groups(
         &self,
         user_id: &str,
@@ -118,7 +119,7 @@ impl Rbac {
     }
 }
 
-/// Whether two origins are those of two persons.
+/// True if the two origins belong to different persons.
 pub(crate) fn differ(known: &UserOrigin, told: &UserOrigin) -> bool {
     let both_named = !known.subject.is_empty() && !told.subject.is_empty();
     known.origin != told.origin || (both_named && known.subject != told.subject)

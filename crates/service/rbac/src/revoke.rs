@@ -1,8 +1,8 @@
-//! The end of tokens: [`Rbac::revoke`].
+//! Revocation of tokens: [`Rbac::revoke`].
 //!
-//! The rules: whoever knows a token may end it; labels are one's own; a token is named by its id,
-//! or all of a user's by the user's name, by their owner or with `users:disable`. What can be
-//! revoked is revoked, and what cannot is told.
+//! Rules: knowing a token is enough to revoke it. Labels refer to the caller's own tokens. Revoking
+//! by token id or by login requires the owner or `users:disable`. A request with faults still
+//! revokes everything else and reports the faults.
 
 use store::{Store, StoreError};
 
@@ -10,55 +10,55 @@ use crate::cache::TokenHash;
 use crate::change::CacheInvalidation;
 use crate::{Identity, Permission, PermissionDenied, Rbac, TokenLabel, now_ms, token};
 
-/// Which tokens to end.
+/// The tokens to revoke.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Revocation {
-    /// The tokens themselves.
+    /// Tokens as the clients present them.
     pub tokens: Vec<String>,
-    /// Labels of one's own tokens.
+    /// Labels of tokens of the caller.
     pub labels: Vec<TokenLabel>,
-    /// Logins of users: all tokens of theirs.
+    /// Logins of users whose tokens are all revoked.
     pub usernames: Vec<String>,
-    /// Ids of tokens.
+    /// Ids of tokens to revoke.
     pub ids: Vec<String>,
 }
 
-/// What was not revoked, and that all else was.
+/// The parts of a [`Revocation`] that failed. Everything else was revoked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RevokeFaults {
-    /// How many of the tokens are none; which, is not repeated.
+    /// Number of texts that are not tokens. They may be secrets, so they are not repeated.
     pub unknown_tokens: usize,
     /// Labels that no token of the caller has.
     pub unknown_labels: Vec<String>,
-    /// Logins that nobody has.
+    /// Logins that no user has.
     pub unknown_usernames: Vec<String>,
     /// Ids that no token has.
     pub unknown_ids: Vec<String>,
-    /// Logins and ids of others.
+    /// Logins, and ids of tokens, of other users that the caller may not revoke.
     pub not_permitted: Vec<String>,
 }
 
-/// Why tokens were not revoked.
+/// Error while revoking tokens.
 #[derive(Debug, thiserror::Error)]
 pub enum RevokeError {
-    /// Some; all others are revoked.
+    /// Some tokens were not revoked; all others were.
     #[error("some tokens were not revoked: they do not exist, or are not yours; all others are")]
     Faults(Box<RevokeFaults>),
-    /// A right is missing.
+    /// The caller lacks a permission.
     #[error(transparent)]
     Denied(#[from] PermissionDenied),
-    /// The store.
+    /// The store failed.
     #[error("cannot revoke tokens")]
     Store(#[from] StoreError),
 }
 
 impl Rbac {
-    /// Ends tokens at once.
+    /// Revokes tokens with immediate effect.
     pub async fn revoke(&self, by: &Identity, asked: Revocation) -> Result<(), RevokeError> {
         let mut faults = RevokeFaults::default();
         for token in &asked.tokens {
             let hash = token::hash(token);
-            // One that was revoked before is no fault: the same again does no harm.
+            // A token that was revoked before is no fault: revocation is idempotent.
             if self.inner.store.token_by_hash(&hash).await?.is_none() {
                 faults.unknown_tokens += 1;
             }
@@ -81,7 +81,7 @@ impl Rbac {
         }
     }
 
-    /// Ends one token. Of another's, only with `users:disable`.
+    /// Revokes one token. A token of another user requires `users:disable`.
     pub async fn revoke_one(&self, by: &Identity, token: &str) -> Result<(), RevokeError> {
         let hash = token::hash(token);
         let Some(row) = self.inner.store.token_by_hash(&hash).await? else {
@@ -120,7 +120,7 @@ impl Rbac {
         faults: &mut RevokeFaults,
     ) -> Result<(), StoreError> {
         let user = self.inner.store.user_by_login(&login).await?;
-        // Who may not revoke learns nothing about who exists.
+        // A caller without the permission must not learn if the user exists.
         let id = user.as_ref().map_or("", |user| user.id.as_str());
         match (self.may_revoke(by, id), user) {
             (Err(_), _) => faults.not_permitted.push(login),
@@ -152,7 +152,7 @@ impl Rbac {
     }
 
     async fn end(&self, hash: &TokenHash) -> Result<(), StoreError> {
-        // A token that is being made on the strength of this one is there before, or not at all.
+        // A token that is being derived from this one is either stored before, or not at all.
         let turn = self.turn().await;
         let hash = *hash;
         let write = move |store: Store| async move { store.revoke_token(&hash, now_ms()).await };
@@ -161,7 +161,7 @@ impl Rbac {
             .map(|_| ())
     }
 
-    /// All tokens of a user.
+    /// Revokes all tokens of a user.
     async fn end_all(&self, user_id: String) -> Result<(), StoreError> {
         let turn = self.turn().await;
         let write = move |store: Store| async move {

@@ -1,8 +1,8 @@
-//! Roles that a site makes, and who has a role. Type: [`RoleView`].
+//! User-defined roles and the members of all roles. Main type: [`RoleView`].
 //!
-//! The rules: who writes a role has every right that he adds to it, and who gives a role has every
-//! right of it. Who gets more rights by a change loses his reset tokens: they were made by somebody
-//! who had every right that he had before.
+//! Invariants: a caller who changes a role has every permission that the change adds, and a caller
+//! who gives a role has every permission of it. A user who gains permissions loses all password
+//! reset tokens: their creators only had the permissions that the user had before.
 
 use std::collections::BTreeSet;
 
@@ -19,18 +19,18 @@ use crate::{Identity, ManageError, Permission, Permissions, Rbac};
 /// A role with permissions and members.
 pub type RoleView = RoleRow;
 
-/// A role as it shall be.
+/// A role to create, or the new values of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoleSpec {
-    /// Unique.
+    /// Unique name of the role.
     pub display_name: String,
-    /// May be empty.
+    /// Explanation for administrators; may be empty.
     pub description: String,
-    /// What it permits.
+    /// Permissions that the role gives.
     pub permissions: Vec<Grant>,
-    /// Who has it.
+    /// Ids of the users who have the role.
     pub user_ids: Vec<String>,
-    /// Whose members have it.
+    /// Ids of the user groups whose members have the role.
     pub group_ids: Vec<String>,
 }
 
@@ -40,18 +40,18 @@ fn permissions_of(role: &RoleRow) -> Permissions {
 }
 
 impl Rbac {
-    /// All roles, by number.
+    /// All roles, sorted by id.
     pub async fn roles(&self) -> Result<Vec<RoleView>, StoreError> {
         self.inner.store.roles().await
     }
 
-    /// The role with this number.
+    /// The role with this id.
     pub async fn role(&self, id: i64) -> Result<RoleView, ManageError> {
         let role = self.inner.store.role(id).await?;
         role.ok_or_else(|| unknown_role(id))
     }
 
-    /// Makes a role; gives its number. Needs `user_roles:create`.
+    /// Creates a role and returns its id. Needs `user_roles:create`.
     pub async fn create_role(&self, by: &Identity, spec: RoleSpec) -> Result<i64, ManageError> {
         self.authorize(by, Permission::on("user_roles", "create", "*"))?;
         let turn = self.turn().await;
@@ -66,7 +66,7 @@ impl Rbac {
         Ok(id)
     }
 
-    /// Changes a role. Needs `user_roles:edit` of it, and `user_roles:edit_members` where its
+    /// Changes a role. Needs `user_roles:edit` of the role, and `user_roles:edit_members` if the
     /// members change.
     pub async fn update_role(
         &self,
@@ -79,7 +79,7 @@ impl Rbac {
         Box::pin(self.rewrite(turn, by, present, spec)).await
     }
 
-    /// Writes a role that was read under the same turn.
+    /// Writes a role that was read under the same lock.
     async fn rewrite(
         &self,
         turn: RightsLock,
@@ -106,13 +106,13 @@ impl Rbac {
         }
         if members(&present) != members(&row) {
             self.demand_member_change(by, &present, adds_members(&present, &row))?;
-            // What is handed on to new members is the role as it will be, too.
+            // New members get the permissions of the changed role, too.
             self.demand_cover(by, &permissions_of(&row), adds_members(&present, &row))?;
         }
         Ok(self.put_role(turn, &present, row).await?)
     }
 
-    /// Adds permissions to a role and takes others.
+    /// Adds permissions to a role and removes others.
     pub async fn change_permissions(
         &self,
         by: &Identity,
@@ -122,7 +122,7 @@ impl Rbac {
     ) -> Result<(), ManageError> {
         let key = id.to_string();
         self.authorize(by, Permission::on("user_roles", "edit", &key))?;
-        // The turn before the look: members who are taken away meanwhile do not come back.
+        // Lock before reading, so that members who are removed meanwhile do not come back.
         let turn = self.turn().await;
         let present = self.role(id).await?;
         let mut spec = RoleSpec::from(present.clone());
@@ -134,7 +134,8 @@ impl Rbac {
         Box::pin(self.rewrite(turn, by, present, spec)).await
     }
 
-    /// Adds users and groups to a role and takes others. Needs `user_roles:edit_members` of it.
+    /// Adds users and groups to a role and removes others. Needs `user_roles:edit_members` of the
+    /// role.
     pub async fn change_members(
         &self,
         by: &Identity,
@@ -157,7 +158,7 @@ impl Rbac {
         Ok(self.put_role(turn, &present, row).await?)
     }
 
-    /// Deletes a role; its members lose it. Needs `user_roles:edit` of it.
+    /// Deletes a role, also from its members. Needs `user_roles:edit` of the role.
     pub async fn delete_role(&self, by: &Identity, id: i64) -> Result<(), ManageError> {
         let key = id.to_string();
         self.authorize(by, Permission::on("user_roles", "edit", &key))?;
@@ -173,7 +174,7 @@ impl Rbac {
         Ok(())
     }
 
-    /// Refuses who may not give or take the roles in which two lists differ.
+    /// Fails if the caller may not give or remove the roles in which the two lists differ.
     pub(crate) async fn demand_members(
         &self,
         by: &Identity,
@@ -196,7 +197,7 @@ impl Rbac {
         Ok(())
     }
 
-    /// Refuses a caller who lacks a right of one of these roles.
+    /// Fails if the caller lacks a permission of one of these roles.
     pub(crate) async fn demand_rights_of_roles(
         &self,
         by: &Identity,
@@ -233,7 +234,7 @@ impl Rbac {
         }
     }
 
-    /// The row of a role that `by` may write as far as its permissions go.
+    /// The validated row of a role, after the check that `by` may grant its permissions.
     async fn checked(
         &self,
         by: &Identity,
@@ -267,7 +268,7 @@ impl Rbac {
         Ok(row)
     }
 
-    /// New members exist, and are not of those that have no roles.
+    /// Fails if a new member does not exist or cannot have roles.
     async fn check_members(&self, row: &RoleRow, present: &RoleRow) -> Result<(), ManageError> {
         let store = &self.inner.store;
         let associated = |what, id: &String| ManageError::Associated {
@@ -308,7 +309,7 @@ impl Rbac {
     ) -> Result<(), StoreError> {
         let gaining = gaining(present, &row);
         let write = move |store: Store| async move {
-            // First: a write that is cut short leaves nobody with too much.
+            // Delete reset tokens first, so that an interrupted write gives no user too much.
             store.delete_password_resets(&gaining).await?;
             store.put_role(row).await
         };
@@ -316,16 +317,16 @@ impl Rbac {
     }
 }
 
-/// Members that come and go.
+/// Members to add to a role and to remove from it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemberChange {
-    /// Ids of users.
+    /// Ids of users to add.
     pub add_users: Vec<String>,
-    /// Ids of users.
+    /// Ids of users to remove.
     pub remove_users: Vec<String>,
-    /// Ids of groups.
+    /// Ids of user groups to add.
     pub add_groups: Vec<String>,
-    /// Ids of groups.
+    /// Ids of user groups to remove.
     pub remove_groups: Vec<String>,
 }
 
@@ -346,8 +347,8 @@ fn adds_members(present: &RoleRow, wanted: &RoleRow) -> bool {
     new(&present.user_ids, &wanted.user_ids) || new(&present.group_ids, &wanted.group_ids)
 }
 
-/// Users who have more rights after the change. Members of groups are not among them: they are
-/// of a directory, and have no password here to be set anew.
+/// Ids of users who have more permissions after the change. Members of groups are left out: they are
+/// remote users, who have no password here that could be reset.
 fn gaining(present: &RoleRow, wanted: &RoleRow) -> Vec<String> {
     let permissions = &wanted.permissions;
     let permits_more = permissions.iter().any(|p| !present.permissions.contains(p));

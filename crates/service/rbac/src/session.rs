@@ -1,7 +1,7 @@
-//! From a token to an identity: [`Rbac::authenticate`].
+//! Authentication by token: [`Rbac::authenticate`].
 //!
-//! The rule: a request costs one look into memory; the store is asked once for each token after
-//! each change of rights.
+//! Invariant: a request costs one lookup in memory. The store is read once per token after each
+//! change of permissions.
 
 use std::sync::Arc;
 
@@ -11,42 +11,42 @@ use crate::cache::{CachedToken, TokenHash};
 use crate::metrics;
 use crate::{Identity, Rbac, now_ms, token};
 
-/// Why a token is not accepted.
+/// Reason why a token is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthenticateError {
-    /// Never issued, or long gone.
+    /// The token was never issued, or was deleted after its end.
     #[error("the token is not valid (it may be revoked); log in again")]
     Unknown,
-    /// Revoked.
+    /// The token was revoked.
     #[error("the token was revoked; log in again")]
     Revoked,
-    /// Too old.
+    /// The token has expired.
     #[error("the token has expired; log in again")]
     Expired,
-    /// Not used for too long.
+    /// The token was not used for longer than the inactivity timeout.
     #[error("the token was not used for too long and has timed out; log in again")]
     TimedOut,
-    /// Its user is revoked.
+    /// The user of the token is revoked.
     #[error("the token's user is revoked; an administrator can reinstate it")]
     UserRevoked,
-    /// The store.
+    /// The store failed.
     #[error("cannot read tokens")]
     Store(#[from] StoreError),
 }
 
-/// A good token with all that is known of it.
+/// A valid token with its user.
 #[derive(Clone, Debug)]
 pub struct TokenSession {
-    /// Whose it is.
+    /// User of the token.
     pub identity: Arc<Identity>,
-    /// The token as the store has it.
+    /// Row of the token in the store.
     pub token: TokenRow,
-    /// Its last use.
+    /// Last use, in milliseconds since 1970.
     pub last_active_ms: i64,
 }
 
 impl Rbac {
-    /// Whose `token` is; counts as a use of it.
+    /// Authenticates the user of `token`. This counts as a use of the token.
     pub async fn authenticate(&self, token: &str) -> Result<Arc<Identity>, AuthenticateError> {
         let hash = token::hash(token);
         let now = now_ms();
@@ -61,7 +61,7 @@ impl Rbac {
         Ok(Arc::clone(&entry.identity))
     }
 
-    /// All about `token`; a use of it only where `as_use` says so.
+    /// Reads a valid token and its user. This counts as a use of the token only if `as_use` is true.
     pub async fn session(
         &self,
         token: &str,
@@ -80,7 +80,7 @@ impl Rbac {
         })
     }
 
-    /// Reads token and user from the store, and remembers them.
+    /// Reads token and user from the store and caches them.
     async fn read(
         &self,
         hash: &TokenHash,

@@ -1,4 +1,4 @@
-//! What an operator may set: [`Settings`].
+//! Settings of RBAC: [`Settings`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::defaults::{FAILED_LOGINS, USER_LOCK};
 use crate::{Directory, MachineClock, SteadyClock, UnnamedEnvironment};
 
-/// How logins are guarded, and where users come from beside this server.
+/// Limits for logins and tokens, and the external directories.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Wrong passwords in a row, from all sources together, that lock a user for [`Self::user_lock`] or until an
@@ -15,14 +15,14 @@ pub struct Settings {
     pub failed_logins_lock: Option<u32>,
     /// Duration of the lock of a user.
     pub user_lock: Duration,
-    /// A token that is not used for so long ends; `None`: it lives as long as it was given.
+    /// Time without use after which a token ends; `None` if unused tokens do not end early.
     pub token_inactivity: Option<Duration>,
     /// Maximum lifetime of tokens, those made before this was set included; `None`: the lifetime that the token was
     /// given, which is [`MAX_LIFETIME`](crate::defaults::MAX_LIFETIME) at most.
     pub token_max_lifetime: Option<Duration>,
     /// Environments that a permission `tasks:run` or `plans:run` without an environment is for.
     pub unnamed_environment: UnnamedEnvironment,
-    /// Where users come from who are not of this server.
+    /// External directories; `None` if there are only local users.
     pub directory: Option<Arc<dyn Directory>>,
     /// Measures how long locks and delays after failed logins last.
     pub clock: Arc<dyn SteadyClock>,

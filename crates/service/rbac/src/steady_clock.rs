@@ -1,20 +1,20 @@
-//! A clock that is never set, for locks and delays after failed logins: [`SteadyClock`].
+//! Monotonic clock for locks and delays after failed logins: [`SteadyClock`].
 //!
-//! The rule: what lasts while the process lives goes by this clock. The time of day is for what is stored
-//! (when a token ends), since after a restart nothing else is there. A lock is not stored with a time: one
-//! that a new process finds begins anew, so it is never shorter than promised.
+//! Invariant: durations within one process use this clock. The time of day is only for stored times,
+//! such as the expiry of a token, because no other time survives a restart. A lock is stored without
+//! a time: after a restart it starts anew, so it is never shorter than configured.
 
 use std::fmt;
 use std::time::{Duration, Instant};
 
-/// Time that passes.
+/// A monotonic clock, which tests can replace.
 pub trait SteadyClock: fmt::Debug + Send + Sync + 'static {
-    /// The time since a moment that stays the same for the life of the process.
+    /// Time since a fixed moment in the life of the process.
     fn elapsed(&self) -> Duration;
 }
 
-/// The monotonic clock of the machine, since this was made. While the machine is suspended it stands still
-/// (`CLOCK_MONOTONIC`), so a suspended server keeps its locks for longer.
+/// The monotonic clock of the machine (`CLOCK_MONOTONIC`), counted from its creation. It stops while
+/// the machine is suspended, so locks then last longer.
 #[derive(Clone, Copy, Debug)]
 pub struct MachineClock {
     start: Instant,
@@ -23,7 +23,7 @@ pub struct MachineClock {
 // === impl MachineClock ===
 
 impl MachineClock {
-    /// Begins at zero.
+    /// Creates a clock that starts at zero.
     pub fn start() -> Self {
         Self {
             start: Instant::now(),

@@ -11,38 +11,39 @@ use crate::error::name;
 use crate::permission::ALL;
 use crate::{Identity, ManageError, Permission, PermissionDenied, Rbac};
 
-/// Tasks on nodes as one thing that a role can permit. Nodes are the union of the three lists.
+/// Tasks and nodes that a role can permit together. The nodes are the union of `nodes`,
+/// `node_groups` and `pql_query`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskTarget {
-    /// Its number; 0 before it is written.
+    /// Id of the target; 0 before it is stored.
     pub id: i64,
-    /// For people; not unique.
+    /// Name shown in lists; not unique.
     pub display_name: String,
-    /// Names of tasks; `None`: all.
+    /// Names of tasks; `None` permits all tasks.
     pub tasks: Option<Vec<String>>,
-    /// Certnames.
+    /// Certnames of single nodes.
     pub nodes: Vec<String>,
     /// UUIDs of node groups.
     pub node_groups: Vec<String>,
-    /// Nodes by a query.
+    /// PQL query for further nodes.
     pub pql_query: Option<String>,
 }
 
-/// On which nodes a task may be run.
+/// The nodes on which a user may run a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskScope {
-    /// On all.
+    /// All nodes.
     All,
-    /// On the union of these.
+    /// The union of these nodes.
     Some {
-        /// Certnames.
+        /// Certnames of single nodes.
         nodes: BTreeSet<String>,
         /// UUIDs of node groups.
         node_groups: BTreeSet<String>,
-        /// Queries, each of which gives nodes.
+        /// PQL queries for nodes.
         pql_queries: BTreeSet<String>,
     },
-    /// On none.
+    /// No node.
     None,
 }
 
@@ -56,9 +57,10 @@ pub struct TaskRight {
 }
 
 impl Rbac {
-    /// On which nodes `identity` may run `task` with the code of `environment`: on all with
-    /// `tasks:run` of it, else on those of the task targets of `tasks:run_with_constraints` that
-    /// have the task. A task target is for the environment that each node is in.
+    /// The nodes on which `identity` may run `task` with the code of `environment`: all nodes with
+    /// `tasks:run` of the task, otherwise the nodes of the task targets that
+    /// `tasks:run_with_constraints` permits and that have the task. A task target applies to the
+    /// environment of each node.
     pub async fn task_right(
         &self,
         identity: &Identity,
@@ -72,7 +74,8 @@ impl Rbac {
         Ok(self.task_right_of(identity, &targets, task, environment))
     }
 
-    /// On which nodes the jobs of a plan may run that `identity` runs with the code of `environment`.
+    /// The nodes on which jobs of a plan may run, if `identity` runs the plan with the code of
+    /// `environment`.
     pub fn authorize_plan(
         &self,
         identity: &Identity,
@@ -86,7 +89,7 @@ impl Rbac {
         })
     }
 
-    /// `None`: the permission is not there.
+    /// The nodes that the permission covers; `None` if `identity` lacks the permission.
     fn code_reach(
         &self,
         identity: &Identity,
@@ -99,7 +102,7 @@ impl Rbac {
         reach.map(|reach| self.widened(reach))
     }
 
-    /// `reach`, or every node where the settings let a permission without an environment be for any
+    /// `reach`, or every node if the settings apply a permission without an environment to any
     /// environment.
     fn widened(&self, reach: CodeReach) -> CodeReach {
         match self.inner.settings.unnamed_environment {
@@ -108,7 +111,7 @@ impl Rbac {
         }
     }
 
-    /// The task targets of `tasks:run_with_constraints`, to be asked about many tasks.
+    /// The task targets that `tasks:run_with_constraints` permits, for [`Self::task_right_of`].
     pub async fn permitted_targets(
         &self,
         identity: &Identity,
@@ -146,13 +149,13 @@ impl Rbac {
         }
     }
 
-    /// All task targets, by number.
+    /// All task targets, sorted by id.
     pub async fn task_targets(&self) -> Result<Vec<TaskTarget>, StoreError> {
         let rows = self.inner.store.task_targets().await?;
         Ok(rows.into_iter().map(TaskTarget::from).collect())
     }
 
-    /// The task target with this number.
+    /// The task target with this id.
     pub async fn task_target(&self, id: i64) -> Result<TaskTarget, ManageError> {
         let row = self.inner.store.task_target(id).await?;
         let row = row.ok_or_else(|| ManageError::Unknown {
@@ -162,10 +165,10 @@ impl Rbac {
         Ok(row.into())
     }
 
-    /// Writes a new target; gives its number, or that of an equal one that is there. Needs the
-    /// right to make or edit roles, and `tasks:run` of all that the target permits: whoever has
-    /// `tasks:run_with_constraints` of all targets has this one from now on, its maker perhaps
-    /// among them.
+    /// Stores a new target and returns its id, or the id of an equal target. Needs the permission to
+    /// create or edit roles, and `tasks:run` of everything that the target permits: each user with
+    /// `tasks:run_with_constraints` of all targets gets the new target too, perhaps also its
+    /// creator.
     pub async fn create_task_target(
         &self,
         by: &Identity,
@@ -207,8 +210,8 @@ impl Rbac {
         Ok(id)
     }
 
-    /// Deletes a target that no role names, so that nobody loses or gains a right by it. Needs the
-    /// right to make or edit roles.
+    /// Deletes a target that no role refers to, so that no permission changes. Needs the permission
+    /// to create or edit roles.
     pub async fn delete_task_target(&self, by: &Identity, id: i64) -> Result<(), ManageError> {
         self.authorize(by, Permission::any("user_roles", "edit"))?;
         let turn = self.turn().await;
@@ -244,7 +247,7 @@ fn scope_of(targets: &[TaskTarget], task: &str) -> TaskScope {
     }
 }
 
-/// What two targets are compared by; the order of a list says nothing.
+/// The parts of a target that count for equality. The order in lists does not matter.
 #[derive(PartialEq)]
 struct ComparedTarget<'a> {
     display_name: &'a str,
@@ -255,7 +258,7 @@ struct ComparedTarget<'a> {
 }
 
 impl TaskTarget {
-    /// Under its name as it is or would be written.
+    /// The parts to compare, with the display name as it is stored.
     fn compared<'a>(&'a self, display_name: &'a str) -> ComparedTarget<'a> {
         ComparedTarget {
             display_name,
@@ -275,7 +278,7 @@ impl TaskTarget {
 
 impl From<TaskTargetRow> for TaskTarget {
     fn from(row: TaskTargetRow) -> Self {
-        // What cannot be read permits nothing.
+        // A list that cannot be decoded permits nothing.
         let list = |text: &str| serde_json::from_str::<Vec<String>>(text).unwrap_or_default();
         Self {
             id: row.id,

@@ -1,5 +1,7 @@
-//! Tokens: 256 bits of chance, URL-safe. The rule: only their SHA-256 is kept, and they are found
-//! by it, so neither the store nor the time of a look-up tells anything about a token.
+//! Tokens: 256 random bits in URL-safe base64.
+//!
+//! Invariant: only the SHA-256 hash of a token is stored and looked up, so neither the store nor the
+//! duration of a lookup reveals anything about a token.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{URL_SAFE, URL_SAFE_NO_PAD};
@@ -9,21 +11,21 @@ use sha2::{Digest as _, Sha256};
 
 use crate::defaults::{PASSWORD_BYTES, TOKEN_BYTES};
 
-/// A new token: 44 characters of URL-safe base64, as clients of Puppet Enterprise know them.
+/// A new token: 44 characters of URL-safe base64, the format of Puppet Enterprise.
 pub(crate) fn random_token() -> SecretString {
     let mut bytes = [0; TOKEN_BYTES];
     rand::rng().fill_bytes(&mut bytes);
     SecretString::from(URL_SAFE.encode(bytes))
 }
 
-/// A new password of 24 characters.
+/// A random password of 24 characters.
 pub fn random_password() -> SecretString {
     let mut bytes = [0; PASSWORD_BYTES];
     rand::rng().fill_bytes(&mut bytes);
     SecretString::from(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// Under what a token is stored: its SHA-256.
+/// SHA-256 hash under which a token is stored.
 pub(crate) fn hash(token: &str) -> [u8; 32] {
     Sha256::digest(token.as_bytes()).into()
 }

@@ -1,7 +1,7 @@
-//! New tokens, and the list of those that there are.
+//! Creates and lists tokens.
 //!
-//! The rule: what a token is made on the strength of, a password or another token, is still good
-//! when it is made; and a token begets none that lives longer than itself.
+//! Invariants: the login or token that a new token is derived from is still valid when the new token
+//! is stored. A token derived from another one never outlives it.
 
 use std::fmt;
 use std::time::Duration;
@@ -14,29 +14,29 @@ use crate::change::CacheInvalidation;
 use crate::defaults::{EXPIRED_KEPT, MAX_LIFETIME, TOKENS_PER_USER};
 use crate::{Identity, Lifetime, ManageError, Permission, Rbac, TokenLabel, ms, now_ms, token};
 
-/// What a new token shall be like.
+/// Properties of a new token.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokenRequest {
-    /// How long it lives.
+    /// Lifetime that the client requested; [`Lifetime::default`] if it requested none.
     pub lifetime: Lifetime,
-    /// A name to revoke it by; unique for each user.
+    /// Label for revoking the token; unique per user.
     pub label: Option<TokenLabel>,
-    /// What it is for.
+    /// Purpose of the token, as free text.
     pub description: Option<String>,
-    /// Which program asked.
+    /// Name of the program that requested the token.
     pub client: Option<String>,
 }
 
-/// Why no token was made.
+/// Reason why no token was created.
 #[derive(Debug, thiserror::Error)]
 pub enum IssueError {
-    /// The user has a token of that label.
+    /// The user has a token with that label already.
     #[error("you have a token with the label {0:?} already; revoke it or choose another label")]
     LabelTaken(String),
-    /// The user has [`TOKENS_PER_USER`].
+    /// The user has [`TOKENS_PER_USER`] tokens already.
     #[error("you have {TOKENS_PER_USER} tokens; revoke some first, or ask for shorter lifetimes")]
     TooMany,
-    /// Longer than the server lets tokens live.
+    /// The requested lifetime exceeds the maximum of the server.
     #[error(
         "tokens of this server live {} at most (access.token_max_lifetime_s); ask for a shorter lifetime, or \
          for 0, the longest",
@@ -46,7 +46,7 @@ pub enum IssueError {
         /// Maximum lifetime of the server's tokens.
         most: Duration,
     },
-    /// Longer than the token that was shown.
+    /// The requested lifetime exceeds that of the token that authenticated the request.
     #[error(
         "a token made with another one ends with it at the latest, and yours ends in {}; log in with the \
          lifetime and label that you want, or ask for 0, the longest",
@@ -56,26 +56,26 @@ pub enum IssueError {
         /// Remaining lifetime of the token that the request was made with.
         left: Duration,
     },
-    /// The token that was shown ended while this was asked, or none was shown.
+    /// The token of the request ended meanwhile, or the request had none.
     #[error("the token that asked for another one is no longer good; log in again")]
     TokenEnded,
-    /// The user was revoked, deleted, or got another password while this was asked.
+    /// The user was revoked, deleted, or got another password meanwhile.
     #[error("the user was revoked or changed meanwhile; log in again")]
     UserChanged,
-    /// The store.
+    /// The store failed.
     #[error("cannot read or write tokens")]
     Store(#[from] StoreError),
 }
 
-/// On the strength of what a token is made.
+/// The login or token that a new token is derived from.
 pub(crate) enum TokenOrigin<'a> {
-    /// Somebody has vouched for the user, as he then was.
+    /// A login of the user, with the row of the user at that time.
     Login(&'a UserRow),
-    /// Another token.
+    /// Another token of the user.
     Token {
-        /// Its id.
+        /// Id of that token.
         id: &'a str,
-        /// Whose it is.
+        /// Id of its user.
         user_id: &'a str,
     },
 }
@@ -83,15 +83,15 @@ pub(crate) enum TokenOrigin<'a> {
 /// A token in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenView {
-    /// As the store has it.
+    /// The row in the store.
     pub row: TokenRow,
-    /// Its last use.
+    /// Last use, in milliseconds since 1970.
     pub last_active_ms: i64,
 }
 
 impl Rbac {
-    /// Another token for who shows one that is still good. It ends no later than the one that was shown:
-    /// otherwise a token that was stolen once would be good for ever.
+    /// Creates another token for a caller with a valid token. It ends no later than that token:
+    /// otherwise a token that was stolen once could be renewed for ever.
     pub async fn token_for(
         &self,
         identity: &Identity,
@@ -103,7 +103,7 @@ impl Rbac {
         Box::pin(issuing).await
     }
 
-    /// The tokens of a user that are good, oldest first: one's own, or with `users:disable`.
+    /// The valid tokens of a user, oldest first. The tokens of another user require `users:disable`.
     pub async fn tokens_of(
         &self,
         by: &Identity,
@@ -134,7 +134,7 @@ impl Rbac {
         store
             .delete_old_tokens(now.saturating_sub(ms(EXPIRED_KEPT)))
             .await?;
-        // From the look at the ground and the label to the write.
+        // Locked from the check of origin and label to the write.
         let turn = self.turn().await;
         let now = now_ms();
         let latest_ms = self.still_good(&ground, now).await?;
@@ -166,7 +166,7 @@ impl Rbac {
         Ok(secret)
     }
 
-    /// End of a new token.
+    /// Expiry of a new token, in milliseconds since 1970.
     fn expiry(
         &self,
         lifetime: Lifetime,
@@ -191,8 +191,8 @@ impl Rbac {
         }
     }
 
-    /// End of a token in milliseconds since 1970, after the limit that the server has now; `None`:
-    /// it does not end.
+    /// Expiry of a token in milliseconds since 1970, with the maximum lifetime that the server has
+    /// now; `None` if it never expires.
     pub(crate) fn end_ms(&self, row: &TokenRow) -> Option<i64> {
         let most = self.inner.settings.token_max_lifetime;
         let latest = most.map(|most| row.created_ms.saturating_add(ms(most)));
@@ -202,7 +202,8 @@ impl Rbac {
         }
     }
 
-    /// Until when a new token may live at most (`None`: as long as any), under the turn.
+    /// Checks the origin of a new token under the lock. Returns the latest allowed expiry, or `None`
+    /// if the origin sets no limit.
     async fn still_good(
         &self,
         ground: &TokenOrigin<'_>,
@@ -228,7 +229,7 @@ impl Rbac {
         }
     }
 
-    /// A token that has expired keeps its label from nobody: it is revoked.
+    /// Frees the label by revoking an expired token that has it. Fails if a valid token has it.
     async fn free_label(&self, user_id: &str, label: &str, now_ms: i64) -> Result<(), IssueError> {
         let tokens = self.inner.store.tokens_of(user_id).await?;
         let labelled = tokens
@@ -258,7 +259,7 @@ impl Rbac {
     }
 }
 
-/// A time for people, in the largest unit that it has two of.
+/// Displays a duration in the largest unit of which there are at least two.
 struct DisplayedDuration(Duration);
 
 impl fmt::Display for DisplayedDuration {

@@ -1,8 +1,8 @@
-//! Users: made, changed, revoked, deleted. Type: [`UserView`].
+//! Users: create, change, revoke and delete them. Main type: [`UserView`].
 //!
-//! The rule: whoever changes a user has every right that the user has, and whoever gives him a
-//! role has every right of the role. Who gets a role loses his reset tokens, which were made by
-//! somebody who had the rights that he had before.
+//! Invariant: a caller who changes a user has every permission of that user, and a caller who gives
+//! a role has every permission of the role. A user who gets a role loses all password reset tokens:
+//! their creators only had the permissions that the user had before.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -17,53 +17,53 @@ use crate::{
     Identity, ManageError, Permission, PermissionDenied, Rbac, admin, check_new_password, now_ms,
 };
 
-/// A user with roles and groups.
+/// A user with roles and user groups.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserView {
-    /// As the store has him.
+    /// The row in the store.
     pub row: UserRow,
-    /// His own roles.
+    /// Ids of the roles given to the user directly.
     pub role_ids: Vec<i64>,
-    /// Roles by groups.
+    /// Ids of the roles inherited from user groups.
     pub inherited_role_ids: Vec<i64>,
-    /// His groups.
+    /// Ids of the user groups of the user.
     pub group_ids: Vec<String>,
-    /// Locked by wrong passwords.
+    /// True while the user is locked after too many wrong passwords.
     pub is_locked: bool,
 }
 
-/// A user to be made.
+/// A user to create.
 #[derive(Clone, Debug, Default)]
 pub struct UserSpec {
-    /// The name to log in with.
+    /// Name that the user logs in with.
     pub login: String,
-    /// The name for people.
+    /// Full name, shown in lists.
     pub display_name: String,
-    /// May be empty.
+    /// E-mail address; may be empty.
     pub email: String,
-    /// `None`: a reset token is needed before he can log in.
+    /// Password; if `None`, the user needs a reset token before the first login.
     pub password: Option<SecretString>,
-    /// His roles.
+    /// Ids of the roles to give to the user.
     pub role_ids: Vec<i64>,
 }
 
-/// A user as he shall be.
+/// The new values of a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserUpdate {
-    /// The name to log in with.
+    /// Name that the user logs in with.
     pub login: String,
-    /// The name for people.
+    /// Full name, shown in lists.
     pub display_name: String,
-    /// May be empty.
+    /// E-mail address; may be empty.
     pub email: String,
-    /// His roles; `None`: as they are.
+    /// Ids of the roles; `None` leaves them unchanged.
     pub role_ids: Option<Vec<i64>>,
-    /// Whether he may not log in, be it that he is revoked or locked; `None`: as it is.
+    /// True if the user may not log in (revoked or locked); `None` leaves this unchanged.
     pub is_revoked: Option<bool>,
 }
 
 impl Rbac {
-    /// All users, by login.
+    /// All users, sorted by login.
     pub async fn users(&self) -> Result<Vec<UserView>, StoreError> {
         let store = &self.inner.store;
         let mut own: HashMap<String, Vec<i64>> = HashMap::new();
@@ -108,13 +108,13 @@ impl Rbac {
         })
     }
 
-    /// What a user may do, whether he is logged in or not.
+    /// The identity of a user, who need not be logged in.
     pub async fn identity_of(&self, id: &str) -> Result<Identity, ManageError> {
         let row = self.existing_user(id).await?;
         Ok(Identity::load(&self.inner.store, row).await?)
     }
 
-    /// Makes a user; gives his id.
+    /// Creates a user and returns the id.
     pub async fn create_user(&self, by: &Identity, spec: UserSpec) -> Result<String, ManageError> {
         self.authorize(by, Permission::on("users", "create", "*"))?;
         let login = new_login(&spec.login)?;
@@ -151,11 +151,13 @@ impl Rbac {
         Ok(id)
     }
 
-    /// Changes a user. Each part needs its own right: name and address `users:edit`, roles
-    /// `user_roles:edit_members` of each, revoked `users:disable`. Roles and revocation of
-    /// users from a directory can be changed, what the directory tells cannot. To revoke and to
-    /// reinstate do what [`Rbac::set_revoked`] does; a locked user counts as revoked here, so
-    /// that one who is read and written back stays locked and no more.
+    /// Changes a user. Each part needs its own permission: names and e-mail address `users:edit`,
+    /// roles `user_roles:edit_members` of each role, revocation `users:disable`. Remote users can be
+    /// revoked and given roles, but their names and addresses come from the directory.
+    ///
+    /// Revoking and reinstating do the same as [`Rbac::set_revoked`]. A locked user counts as
+    /// revoked here: if a client reads such a user and writes it back, the user stays locked and is
+    /// not revoked.
     pub async fn update_user(
         &self,
         by: &Identity,
@@ -209,8 +211,8 @@ impl Rbac {
             .await?)
     }
 
-    /// Revokes a user, whose tokens are no good from now on, or reinstates him, also from a
-    /// lock. Needs `users:disable`.
+    /// Revokes a user, which invalidates the user's tokens, or reinstates a revoked or locked user.
+    /// Needs `users:disable`.
     pub async fn set_revoked(
         &self,
         by: &Identity,
@@ -239,7 +241,7 @@ impl Rbac {
         Ok(())
     }
 
-    /// Gives a user these roles and takes those.
+    /// Adds roles to a user and removes others.
     pub async fn change_roles_of_user(
         &self,
         by: &Identity,
@@ -253,7 +255,7 @@ impl Rbac {
         let mut roles: BTreeSet<i64> = present.iter().chain(add).copied().collect();
         roles.retain(|role| !remove.contains(role));
         let roles: Vec<i64> = roles.into_iter().collect();
-        // The right to it is asked for also where nothing changes.
+        // The permission is required even if nothing changes.
         self.demand_members(by, &[], add).await?;
         self.demand_members(by, remove, &[]).await?;
         let gaining = gaining(id, &present, &roles);
@@ -267,7 +269,7 @@ impl Rbac {
             .await?)
     }
 
-    /// Deletes a user with his tokens. Needs `users:disable`.
+    /// Deletes a user and all tokens of the user. Needs `users:disable`.
     pub async fn delete_user(&self, by: &Identity, id: &str) -> Result<(), ManageError> {
         self.authorize(by, Permission::on("users", "disable", id))?;
         let turn = self.turn().await;
@@ -306,7 +308,7 @@ impl Rbac {
         }
     }
 
-    /// Refuses who lacks a right that the user has.
+    /// Fails if the caller lacks a permission that the user has.
     pub(crate) async fn demand_rights_of(
         &self,
         by: &Identity,
@@ -320,7 +322,7 @@ impl Rbac {
     }
 }
 
-/// Who is reinstated is so from a lock as well.
+/// Reinstating a user also ends a lock.
 fn revocation(revoked: bool) -> UserChange {
     UserChange {
         is_revoked: Some(revoked),
@@ -329,7 +331,7 @@ fn revocation(revoked: bool) -> UserChange {
     }
 }
 
-/// Him, if he gets a role that he did not have.
+/// The id of the user, if the user gets a new role.
 fn gaining(id: &str, present: &[i64], roles: &[i64]) -> Vec<String> {
     let gains = roles.iter().any(|role| !present.contains(role));
     gains.then(|| id.to_owned()).into_iter().collect()
@@ -342,7 +344,8 @@ pub(crate) fn lacking(by: &Identity, grant: &crate::Grant) -> PermissionDenied {
     }
 }
 
-/// The login of a user that is made here; a login that looks like an option would be one on command lines.
+/// Validates the login of a new local user. A login that starts like an option would be parsed as one
+/// on command lines.
 fn new_login(text: &str) -> Result<String, ManageError> {
     let login = name("login", text)?;
     if login.starts_with(char::is_alphanumeric) {

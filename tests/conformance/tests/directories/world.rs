@@ -5,7 +5,7 @@ use std::sync::Arc;
 use api_types::rbac::LdapSettings;
 use external_directories::{Directories, FixedDirectory, LdapServer};
 use pki::seal::SealKey;
-use rbac::{Access, GroupSpec, Identity, LoginError, Settings, TokenRequest};
+use rbac::{GroupSpec, Identity, LoginError, Rbac, Settings, TokenRequest};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::{Value, json};
 use store::{Store, StoreConfig};
@@ -13,9 +13,9 @@ use tempfile::TempDir;
 use testkit::peers::Slapd;
 use testkit::peers::slapd::{BASE, LOOKUP_DN, LOOKUP_PASSWORD};
 
-/// Access over directories.
+/// RBAC with external directories.
 pub(crate) struct World {
-    pub(crate) access: Access,
+    pub(crate) access: Rbac,
     pub(crate) directories: Directories,
     pub(crate) store: Store,
     pub(crate) home: TempDir,
@@ -70,7 +70,7 @@ impl World {
             directory: Some(Arc::new(directories.clone())),
             ..Settings::default()
         };
-        let access = Access::open_with(store.clone(), home.path(), settings);
+        let access = Rbac::open_with(store.clone(), home.path(), settings);
         Self {
             access: access.await.unwrap(),
             directories,

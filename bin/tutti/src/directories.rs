@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use api_types::rbac::LdapSettings;
-use external_directories::{FixedDirectory, LdapSecrets, Oidc, OidcConfig, OidcSecrets, Recheck};
+use external_directories::{
+    FixedDirectory, LdapSecrets, Oidc, OidcConfig, OidcSecrets, RemoteUserCheck,
+};
 use optional_feature::{Feature, FeatureStatus};
 use pki::seal::SealKey;
 use secrecy::SecretString;
@@ -156,9 +158,9 @@ pub(crate) fn recheck(
     config: &Config,
     access: &rbac::Rbac,
     external_directories: &api::ExternalDirectories,
-) -> Recheck {
+) -> RemoteUserCheck {
     let interval = Duration::from_secs(config.directories.recheck_s);
-    Recheck::start(
+    RemoteUserCheck::start(
         access.clone(),
         external_directories.directories.clone(),
         interval,

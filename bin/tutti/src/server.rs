@@ -147,7 +147,7 @@ struct Engines {
     inventory: inventory::Inventory,
     access: rbac::Rbac,
     external_directories: api::ExternalDirectories,
-    recheck: external_directories::Recheck,
+    recheck: external_directories::RemoteUserCheck,
     audit: audit::Audit,
     scheduler: api::JobScheduler,
     classifier: classifier::Classifier,

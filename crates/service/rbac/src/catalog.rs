@@ -5,7 +5,7 @@
 
 /// A type of object that permissions apply to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ObjectType {
+pub struct CatalogObjectType {
     /// Name in requests, for example `tasks`.
     pub name: &'static str,
     /// Name shown to administrators.
@@ -34,7 +34,7 @@ macro_rules! catalog {
         $($action:literal $on:ident $shown:literal $what:literal;)*
     })*) => {
         /// All object types. [`index`] counts actions in this order.
-        pub const OBJECT_TYPES: &[ObjectType] = &[$(ObjectType {
+        pub const OBJECT_TYPES: &[CatalogObjectType] = &[$(CatalogObjectType {
             name: $type,
             display_name: $display,
             description: $text,

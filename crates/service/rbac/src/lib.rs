@@ -77,10 +77,10 @@ pub use roles::{MemberChange, RoleSpec, RoleView};
 pub use session::{AuthenticateError, TokenSession};
 pub use settings::Settings;
 pub use steady_clock::{MachineClock, SteadyClock};
-pub use task_targets::{TaskRight, TaskScope, TaskTarget};
+pub use task_targets::{TaskRight, TaskScope, TaskTargetRecord};
 pub use token::random_password;
 pub use tokens::{IssueError, TokenRequest, TokenView};
-pub use users::{UserSpec, UserUpdate, UserView};
+pub use users::{UserEdit, UserSpec, UserView};
 
 use crate::activity::Activity;
 use crate::cache::TokenCache;

@@ -14,7 +14,7 @@ use crate::{Identity, ManageError, Permission, PermissionDenied, Rbac};
 /// Tasks and nodes that a role can permit together. The nodes are the union of `nodes`,
 /// `node_groups` and `pql_query`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TaskTarget {
+pub struct TaskTargetRecord {
     /// Id of the target; 0 before it is stored.
     pub id: i64,
     /// Name shown in lists; not unique.
@@ -115,7 +115,7 @@ impl Rbac {
     pub async fn permitted_targets(
         &self,
         identity: &Identity,
-    ) -> Result<Vec<TaskTarget>, StoreError> {
+    ) -> Result<Vec<TaskTargetRecord>, StoreError> {
         let permitted = identity
             .permissions
             .instances("tasks", "run_with_constraints");
@@ -125,7 +125,7 @@ impl Rbac {
         let mut targets = Vec::new();
         for id in permitted.iter().filter_map(|id| id.parse().ok()) {
             let row = self.inner.store.task_target(id).await?;
-            targets.extend(row.map(TaskTarget::from));
+            targets.extend(row.map(TaskTargetRecord::from));
         }
         Ok(targets)
     }
@@ -135,7 +135,7 @@ impl Rbac {
     pub fn task_right_of(
         &self,
         identity: &Identity,
-        targets: &[TaskTarget],
+        targets: &[TaskTargetRecord],
         task: &str,
         environment: &str,
     ) -> TaskRight {
@@ -150,13 +150,13 @@ impl Rbac {
     }
 
     /// All task targets, sorted by id.
-    pub async fn task_targets(&self) -> Result<Vec<TaskTarget>, StoreError> {
+    pub async fn task_targets(&self) -> Result<Vec<TaskTargetRecord>, StoreError> {
         let rows = self.inner.store.task_targets().await?;
-        Ok(rows.into_iter().map(TaskTarget::from).collect())
+        Ok(rows.into_iter().map(TaskTargetRecord::from).collect())
     }
 
     /// The task target with this id.
-    pub async fn task_target(&self, id: i64) -> Result<TaskTarget, ManageError> {
+    pub async fn task_target(&self, id: i64) -> Result<TaskTargetRecord, ManageError> {
         let row = self.inner.store.task_target(id).await?;
         let row = row.ok_or_else(|| ManageError::Unknown {
             what: "task target",
@@ -172,7 +172,7 @@ impl Rbac {
     pub async fn create_task_target(
         &self,
         by: &Identity,
-        target: TaskTarget,
+        target: TaskTargetRecord,
     ) -> Result<i64, ManageError> {
         self.authorize(by, Permission::any("user_roles", "edit"))?;
         match &target.tasks {
@@ -187,7 +187,7 @@ impl Rbac {
         let turn = self.turn().await;
         let present = self.task_targets().await?;
         let wanted = target.compared(&display_name);
-        let equal = |known: &&TaskTarget| known.compared(&known.display_name) == wanted;
+        let equal = |known: &&TaskTargetRecord| known.compared(&known.display_name) == wanted;
         if let Some(known) = present.iter().find(equal) {
             return Ok(known.id);
         }
@@ -229,7 +229,7 @@ impl Rbac {
 }
 
 /// The nodes of the targets that have the task.
-fn scope_of(targets: &[TaskTarget], task: &str) -> TaskScope {
+fn scope_of(targets: &[TaskTargetRecord], task: &str) -> TaskScope {
     let (mut nodes, mut node_groups, mut pql_queries) =
         (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     for target in targets.iter().filter(|target| target.has(task)) {
@@ -257,7 +257,7 @@ struct ComparedTarget<'a> {
     pql_query: Option<&'a String>,
 }
 
-impl TaskTarget {
+impl TaskTargetRecord {
     /// The parts to compare, with the display name as it is stored.
     fn compared<'a>(&'a self, display_name: &'a str) -> ComparedTarget<'a> {
         ComparedTarget {
@@ -276,7 +276,7 @@ impl TaskTarget {
     }
 }
 
-impl From<TaskTargetRow> for TaskTarget {
+impl From<TaskTargetRow> for TaskTargetRecord {
     fn from(row: TaskTargetRow) -> Self {
         // A list that cannot be decoded permits nothing.
         let list = |text: &str| serde_json::from_str::<Vec<String>>(text).unwrap_or_default();

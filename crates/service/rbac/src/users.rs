@@ -49,7 +49,7 @@ pub struct UserSpec {
 
 /// The new values of a user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UserUpdate {
+pub struct UserEdit {
     /// Name that the user logs in with.
     pub login: String,
     /// Full name, shown in lists.
@@ -162,7 +162,7 @@ impl Rbac {
         &self,
         by: &Identity,
         id: &str,
-        update: UserUpdate,
+        update: UserEdit,
     ) -> Result<(), ManageError> {
         let turn = self.turn().await;
         let row = self.changeable_user(id).await?;

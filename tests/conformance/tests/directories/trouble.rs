@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use external_directories::Recheck;
+use external_directories::RemoteUserCheck;
 use rbac::{AuthenticateError, LoginError};
 use serde_json::json;
 
@@ -97,7 +97,7 @@ async fn the_tokens_of_a_user_who_is_removed_end() {
     let gina = world.login("gina", "gina-password").await.unwrap();
     assert_eq!(world.who(&fred).await.group_ids, [group]);
     let interval = Duration::from_millis(100);
-    let recheck = Recheck::start(world.access.clone(), world.directories.clone(), interval);
+    let recheck = RemoteUserCheck::start(world.access.clone(), world.directories.clone(), interval);
     // Out of the group: the roles go, the token stays.
     slapd
         .modify("dn: cn=night,ou=groups,dc=example,dc=test\nchangetype: modify\nreplace: member\nmember: uid=gina,ou=people,dc=example,dc=test\n")
@@ -151,7 +151,7 @@ async fn a_directory_that_is_down_takes_nobodys_token_and_one_that_is_deleted_do
         .await;
     assert!(asked.is_err());
     let interval = Duration::from_millis(100);
-    let recheck = Recheck::start(world.access.clone(), world.directories.clone(), interval);
+    let recheck = RemoteUserCheck::start(world.access.clone(), world.directories.clone(), interval);
     until(async || !due().await.is_empty()).await;
     world.who(&fred).await;
     world.directories.delete(&id).await.unwrap();

@@ -8,7 +8,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use pxp::task::TaskName;
-use rbac::{ManageError, TaskTarget as Target};
+use rbac::{ManageError, TaskTargetRecord};
 use serde_json::json;
 
 use crate::Shared;
@@ -26,7 +26,7 @@ pub(crate) async fn create(
 ) -> Result<Json<TaskTargetCreated>, Failure> {
     asked.check()?;
     let tasks = asked.tasks.filter(|_| !asked.all_tasks);
-    let target = Target {
+    let target = TaskTargetRecord {
         id: 0,
         display_name: asked.display_name,
         tasks: tasks.as_deref().map(task_names).transpose()?,
@@ -107,7 +107,7 @@ fn address(base: &BaseUrl, id: i64) -> String {
     base.at(&format!("scopes/task_targets/{id}"))
 }
 
-fn shown(base: &BaseUrl, target: Target) -> TaskTarget {
+fn shown(base: &BaseUrl, target: TaskTargetRecord) -> TaskTarget {
     TaskTarget {
         id: address(base, target.id),
         name: target.id.to_string(),

@@ -9,7 +9,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use rbac::{UserSpec, UserUpdate as Update, UserView};
+use rbac::{UserEdit, UserSpec, UserView};
 
 use super::body::{RbacBody, id, location, same_id};
 use super::refusal;
@@ -120,7 +120,7 @@ pub(crate) async fn update(
     let id = id("user", &given)?;
     same_id(&id, &asked.id)?;
     look_at(&api, &caller, &id)?;
-    let update = Update {
+    let update = UserEdit {
         login: asked.login,
         display_name: asked.display_name,
         email: asked.email,

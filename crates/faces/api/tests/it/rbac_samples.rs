@@ -213,7 +213,7 @@ pub(crate) async fn filled(
         put(&mut texts, "<group>", &group);
     }
     if has(&texts, "<target>") {
-        let target = rbac::TaskTarget {
+        let target = rbac::TaskTargetRecord {
             display_name: "x".to_owned(),
             ..Default::default()
         };

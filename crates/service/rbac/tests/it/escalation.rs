@@ -3,8 +3,8 @@
 use rbac::defaults::TASK_TARGETS;
 use rbac::{
     CodeReach, Grant, GroupSpec, Identity, ManageError, MemberChange, Permission, Revocation,
-    RevokeError, RoleSpec, Settings, TaskScope, TaskTarget, UnnamedEnvironment, UserSpec,
-    UserUpdate,
+    RevokeError, RoleSpec, Settings, TaskScope, TaskTargetRecord, UnnamedEnvironment, UserEdit,
+    UserSpec,
 };
 use store::TaskTargetRow;
 
@@ -86,7 +86,7 @@ async fn a4_nobody_gives_himself_or_others_a_right_that_he_lacks() {
             whole.user_ids.push(user.to_owned());
             assert!(is_denied(access.update_role(&clerk, role, whole).await));
         }
-        let update = UserUpdate {
+        let update = UserEdit {
             login: "clerk".to_owned(),
             display_name: "clerk".to_owned(),
             email: String::new(),
@@ -146,7 +146,7 @@ async fn a4_nobody_becomes_a_user_with_more_rights() {
     let strong = world.user("strong", &[VIEWERS]).await;
     let weak = world.user("weak", &[]).await;
     assert!(is_denied(access.reset_token(&clerk, &strong).await));
-    let renamed = UserUpdate {
+    let renamed = UserEdit {
         login: "stronger".to_owned(),
         display_name: "strong".to_owned(),
         email: String::new(),
@@ -203,9 +203,9 @@ async fn a4_without_the_right_to_it_nobody_changes_roles_users_or_groups() {
         add_users: vec![other.clone()],
         ..MemberChange::default()
     };
-    let target = TaskTarget {
+    let target = TaskTargetRecord {
         display_name: "x".to_owned(),
-        ..TaskTarget::default()
+        ..TaskTargetRecord::default()
     };
     for outcome in [
         access.create_role(&fred, spec("x", &[])).await.map(|_| ()),
@@ -366,18 +366,18 @@ async fn a4_a_task_target_permits_its_tasks_on_its_nodes_and_nothing_else() {
     let world = World::new().await;
     let access = &world.access;
     let admin = access.api_user();
-    let target = TaskTarget {
+    let target = TaskTargetRecord {
         display_name: "web".to_owned(),
         tasks: Some(vec!["package".to_owned()]),
         nodes: vec!["a".to_owned()],
         node_groups: vec!["00000000-0000-4000-8000-000000000000".to_owned()],
-        ..TaskTarget::default()
+        ..TaskTargetRecord::default()
     };
     let first = access
         .create_task_target(&admin, target.clone())
         .await
         .unwrap();
-    let second = TaskTarget {
+    let second = TaskTargetRecord {
         nodes: vec!["b".to_owned()],
         node_groups: Vec::new(),
         pql_query: Some("nodes { }".to_owned()),
@@ -413,10 +413,10 @@ async fn a4_a_task_target_permits_its_tasks_on_its_nodes_and_nothing_else() {
     assert_eq!(nodes.into_iter().collect::<Vec<_>>(), ["a", "b"]);
     // The right to make targets gives no right to run anything on them.
     let (clerk, _) = world.with_rights("clerk", CLERK).await;
-    let everything = TaskTarget {
+    let everything = TaskTargetRecord {
         display_name: "all".to_owned(),
         pql_query: Some("nodes { }".to_owned()),
-        ..TaskTarget::default()
+        ..TaskTargetRecord::default()
     };
     let refused = access.create_task_target(&clerk, everything.clone());
     assert!(is_denied(refused.await), "he may not run what it permits");
@@ -553,11 +553,11 @@ async fn a4_who_has_all_task_targets_makes_none_of_tasks_that_he_may_not_run() {
     grants.push(("tasks", "run", "package"));
     let (fred, _) = world.with_rights("fred", &grants).await;
     let make = async |tasks: Option<&[&str]>| {
-        let target = TaskTarget {
+        let target = TaskTargetRecord {
             display_name: "mine".to_owned(),
             tasks: tasks.map(|tasks| tasks.iter().map(|&task| task.to_owned()).collect()),
             pql_query: Some("nodes { }".to_owned()),
-            ..TaskTarget::default()
+            ..TaskTargetRecord::default()
         };
         access.create_task_target(&fred, target).await
     };
@@ -577,11 +577,11 @@ async fn a4_a_task_target_that_a_role_names_stays_and_no_number_comes_back() {
     let world = World::new().await;
     let access = &world.access;
     let admin = access.api_user();
-    let target = |name: &str, nodes: &[&str]| TaskTarget {
+    let target = |name: &str, nodes: &[&str]| TaskTargetRecord {
         display_name: name.to_owned(),
         tasks: Some(vec!["package".to_owned(), "service".to_owned()]),
         nodes: nodes.iter().map(|&node| node.to_owned()).collect(),
-        ..TaskTarget::default()
+        ..TaskTargetRecord::default()
     };
     let make = async |target| access.create_task_target(&admin, target).await.unwrap();
     let first = make(target("web", &["a", "b"])).await;
@@ -622,9 +622,9 @@ async fn there_are_as_many_task_targets_as_the_limit_says() {
     let access = &world.access;
     let admin = access.api_user();
     let make = async |i: usize| {
-        let target = TaskTarget {
+        let target = TaskTargetRecord {
             display_name: i.to_string(),
-            ..TaskTarget::default()
+            ..TaskTargetRecord::default()
         };
         access.create_task_target(&admin, target).await
     };

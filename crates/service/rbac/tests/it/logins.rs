@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use rbac::defaults::{FAILED_LOGINS, LOCK_OUT, USER_LOCK};
-use rbac::{AuthenticateError, LoginError, Settings, SteadyClock, UserUpdate};
+use rbac::{AuthenticateError, LoginError, Settings, SteadyClock, UserEdit};
 use tokio::task::JoinSet;
 
 use crate::world::{PASSWORD, World};
@@ -319,9 +319,9 @@ async fn a_program_without_a_password_cannot_log_in() {
 }
 
 /// What a client gets that shows the user and writes back what it was shown.
-async fn shown(world: &World, id: &str) -> UserUpdate {
+async fn shown(world: &World, id: &str) -> UserEdit {
     let view = world.access.user(id).await.unwrap();
-    UserUpdate {
+    UserEdit {
         login: view.row.login,
         display_name: view.row.display_name,
         email: view.row.email,

@@ -1,6 +1,6 @@
 //! One's own password, and setting one anew.
 
-use rbac::{AuthenticateError, Grant, LoginError, ManageError, MemberChange, UserUpdate};
+use rbac::{AuthenticateError, Grant, LoginError, ManageError, MemberChange, UserEdit};
 use secrecy::ExposeSecret as _;
 
 use crate::world::{PASSWORD, World};
@@ -148,7 +148,7 @@ async fn a_reset_token_ends_when_its_user_gets_more_rights() {
     let role = world.role("strong", &[("tasks", "run", "*")]).await;
     let update = async |role_ids: &[i64]| {
         let row = access.user(&fred).await.unwrap().row;
-        let update = UserUpdate {
+        let update = UserEdit {
             login: row.login,
             display_name: format!("{}x", row.display_name),
             email: row.email,

@@ -1,7 +1,9 @@
-//! Asks directories again about users who have good tokens: [`Recheck`].
+//! Periodic check that remote users with valid tokens still exist in their directories:
+//! [`RemoteUserCheck`].
 //!
-//! The rules: who is gone loses his tokens within the interval and one round; a directory that
-//! does not answer takes nobody's token, and is asked again in the next round.
+//! Invariants: a user who is gone from the directory loses all tokens within the interval and one
+//! round. A directory that does not respond revokes no token, and is queried again in the next
+//! round.
 
 use std::time::Duration;
 
@@ -12,37 +14,37 @@ use tokio_util::task::TaskTracker;
 use crate::Directories;
 use crate::defaults::{RECHECK_BATCH, RECHECK_LOOK};
 
-/// The task that asks. It ends with [`Recheck::shutdown`], or with its handle.
+/// Handle of the background task. [`RemoteUserCheck::shutdown`], or dropping the handle, stops it.
 #[derive(Debug)]
-pub struct Recheck {
+pub struct RemoteUserCheck {
     stop: CancellationToken,
     tasks: TaskTracker,
 }
 
-// === impl Recheck ===
+// === impl RemoteUserCheck ===
 
-impl Recheck {
-    /// Every user once in `interval`.
+impl RemoteUserCheck {
+    /// Starts to check every user once per `interval`.
     pub fn start(access: Rbac, directories: Directories, interval: Duration) -> Self {
         let (stop, tasks) = (CancellationToken::new(), TaskTracker::new());
         let stopped = stop.clone();
         tasks.spawn(async move {
             let asking = run(access, directories, interval);
-            // A question that is cut changes nothing: writes are tasks of `access`.
+            // Cancelling a query changes nothing: writes run in tasks of `rbac`.
             let _ = stopped.run_until_cancelled(asking).await;
         });
         tasks.close();
         Self { stop, tasks }
     }
 
-    /// Stops asking.
+    /// Stops the task and waits for its end.
     pub async fn shutdown(&self) {
         self.stop.cancel();
         self.tasks.wait().await;
     }
 }
 
-impl Drop for Recheck {
+impl Drop for RemoteUserCheck {
     fn drop(&mut self) {
         self.stop.cancel();
     }
@@ -58,7 +60,7 @@ async fn run(access: Rbac, directories: Directories, interval: Duration) {
     }
 }
 
-/// Asks about those who are due; whether there may be more.
+/// Checks the users who are due. Returns true if more users may be due.
 async fn round(access: &Rbac, directories: &Directories, interval: Duration) -> bool {
     let mut more = false;
     let asked = async {
@@ -77,7 +79,7 @@ async fn round(access: &Rbac, directories: &Directories, interval: Duration) -> 
     more
 }
 
-/// `false`: the directory does not answer, which the first user tells for all.
+/// Checks these users of one directory. Returns false at the first query without response.
 async fn ask_all(access: &Rbac, directories: &Directories, due: &[DueUser]) -> bool {
     for user in due {
         if !ask(access, directories, user).await {
@@ -87,7 +89,7 @@ async fn ask_all(access: &Rbac, directories: &Directories, due: &[DueUser]) -> b
     true
 }
 
-/// `false`: the directory does not answer.
+/// Checks one user. Returns false if the directory does not respond.
 async fn ask(access: &Rbac, directories: &Directories, user: &DueUser) -> bool {
     let written = match directories.look_up(&user.origin.origin, &user.login).await {
         Ok(Some(told)) => {

@@ -1,7 +1,7 @@
 //! The data of every PXP message.
 //!
-//! [`Body::decode`] reads it by the message's type, [`Body::encode`] writes it. The rule: every
-//! schema is closed, and what reaches a caller has a checked transaction id.
+//! [`Body::decode`] parses it according to the message's type, [`Body::encode`] writes it.
+//! Invariant: every schema is closed, and every decoded body has a checked transaction id.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -16,102 +16,105 @@ use crate::{TransactionId, json, types};
 /// The data of one PXP message.
 #[derive(Clone, Debug)]
 pub enum Body {
-    /// Run this and answer when it is done.
+    /// A request to run an action and respond when it has ended.
     BlockingRequest(Request),
-    /// Start this.
+    /// A request to start an action.
     NonBlockingRequest(Request),
-    /// A non-blocking request was taken, now or earlier.
+    /// The response that a non-blocking request was accepted, now or earlier.
     ProvisionalResponse {
-        /// The request's.
+        /// Transaction id of the request.
         transaction_id: TransactionId,
     },
     /// The outcome of a blocking request.
     BlockingResponse(Response),
     /// The outcome of a non-blocking request.
     NonBlockingResponse(Response),
-    /// A request could not be carried out.
+    /// The error response that a request could not be carried out.
     Error(RpcError),
-    /// Extension: the outcome is stored durably.
+    /// Extension: the acknowledgement that an outcome is stored durably.
     OutcomeAck {
-        /// The outcome's.
+        /// Transaction id of the acknowledged outcome.
         transaction_id: TransactionId,
     },
-    /// Extension: a piece of output.
+    /// Extension: a piece of a running action's output.
     Output(Output),
-    /// Extension: how much output may be sent.
+    /// Extension: the amount of output that the agent may send.
     OutputCredit {
-        /// The action's.
+        /// Transaction id of the running action.
         transaction_id: TransactionId,
-        /// Total bytes of both streams that the agent may have sent; only ever raised.
+        /// Total bytes of both streams that the agent may have sent; it only grows.
         until: u64,
     },
-    /// Extension: end the action.
+    /// Extension: a request to end an action.
     Cancel {
-        /// The action's.
+        /// Transaction id of the action to end.
         transaction_id: TransactionId,
-        /// `true`: kill at once, without asking first.
+        /// `true`: kill at once, without a request to end first.
         force: bool,
     },
 }
 
-/// What an agent is asked to do.
+/// A request to an agent to run an action.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Chosen by the requester; an agent runs it at most once.
+    /// Id chosen by the requester; an agent runs it at most once.
     pub transaction_id: TransactionId,
-    /// `task`, `command`, …
+    /// PXP module: `task`, `command`, …
     pub module: String,
-    /// `run`, `query`, …
+    /// Action of the module: `run`, `query`, …
     pub action: String,
-    /// An object that the action understands, see [`crate::action`]; `{}` when absent.
+    /// Parameters of the action, an object, see [`crate::action`]; `{}` when absent.
     #[serde(default = "no_params", deserialize_with = "json::raw_object")]
     pub params: Box<RawValue>,
-    /// Only in non-blocking requests, and required there: whether to send the outcome.
+    /// True if the agent is to send the outcome. Required in non-blocking requests, `None` in
+    /// others.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notify_outcome: Option<bool>,
-    /// Extension, only for agents that announced `extended_requests`: the requester understands
-    /// results whose output is cut and says so. Others get the whole output, or an error.
+    /// Extension, only for agents that announced `extended_requests`: the requester accepts results
+    /// with truncated output that is marked as such. Other requesters get the whole output, or an
+    /// error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extended: Option<bool>,
-    /// Extension, only for agents that announced `file_servers`: addresses (`https://HOST:PORT`) of servers that have
-    /// the files of this request. They come before those of the agent's own configuration.
+    /// Extension, only for agents that announced `file_servers`: addresses (`https://HOST:PORT`) of
+    /// servers that have the files of this request. They are tried before those of the agent's own
+    /// configuration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub file_servers: Vec<String>,
 }
 
-/// What came of it.
+/// The outcome of a request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Response {
-    /// The request's.
+    /// Transaction id of the request.
     pub transaction_id: TransactionId,
-    /// Whatever the action's results are, see [`crate::action`].
+    /// Results of the action, see [`crate::action`].
     pub results: Box<RawValue>,
 }
 
-/// Why a request could not be carried out.
+/// The error of a request that could not be carried out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RpcError {
-    /// The request's.
+    /// Transaction id of the request.
     pub transaction_id: TransactionId,
-    /// The id of the message that carried the request.
+    /// Id of the message that carried the request.
     pub id: MessageId,
-    /// For people.
+    /// Error text for people.
     pub description: String,
 }
 
 /// A piece of a running action's output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Output {
-    /// The action's.
+    /// Transaction id of the running action.
     pub transaction_id: TransactionId,
-    /// Which stream.
+    /// The stream that the piece belongs to.
     pub stream: Stream,
-    /// How many bytes of this stream came before.
+    /// Number of bytes of this stream before this piece.
     pub offset: u64,
-    /// The bytes. On the wire a string where they are UTF-8, else base64.
+    /// The bytes of the piece. On the wire a string if they are UTF-8, else base64.
     pub data: Bytes,
 }
 
@@ -119,22 +122,22 @@ pub struct Output {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Stream {
-    /// Standard output.
+    /// Standard output of the action's process.
     Stdout,
-    /// Standard error.
+    /// Standard error of the action's process.
     Stderr,
 }
 
-/// Why a message's data is no PXP body. Texts are short and never a dump of the input.
+/// The error for data that is not a PXP body. Texts are short and never contain the whole input.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BodyError {
-    /// No data, or `null`, which is what v1 brokers send for none.
+    /// The message has no data, or `null`, which v1 brokers send for none.
     #[error("no data")]
     NoData,
-    /// The data does not fit the type's schema.
+    /// The data does not fit the schema of the message's type.
     #[error("invalid data: {0}")]
     Invalid(String),
-    /// Not a message type of PXP.
+    /// The message's type is not one of PXP.
     #[error("not a message type of PXP")]
     UnknownType,
 }
@@ -142,7 +145,7 @@ pub enum BodyError {
 // === impl Body ===
 
 impl Body {
-    /// Reads the data of a message of this type.
+    /// Parses the data of a message of this type.
     pub fn decode(message_type: &str, data: Option<&RawValue>) -> Result<Self, BodyError> {
         let body = match message_type {
             types::BLOCKING_REQUEST => Self::BlockingRequest(request(data, false)?),
@@ -184,7 +187,7 @@ impl Body {
         Ok(body)
     }
 
-    /// The type of the message that carries this.
+    /// The type of the message that carries this body.
     pub fn message_type(&self) -> &'static str {
         match self {
             Self::BlockingRequest(_) => types::BLOCKING_REQUEST,
@@ -200,7 +203,7 @@ impl Body {
         }
     }
 
-    /// The transaction that this is about.
+    /// The transaction id that every body has.
     pub fn transaction_id(&self) -> &TransactionId {
         match self {
             Self::BlockingRequest(request) | Self::NonBlockingRequest(request) => {
@@ -218,7 +221,7 @@ impl Body {
         }
     }
 
-    /// The data of the message that carries this.
+    /// The data of the message that carries this body.
     pub fn encode(&self) -> Box<RawValue> {
         let raw = match self {
             Self::BlockingRequest(request) => to_raw_value(&Request {
@@ -260,8 +263,8 @@ impl Body {
         raw.expect("strings, numbers and raw JSON always serialise")
     }
 
-    /// A message that carries this, with a new id. Replies do not name the request's message: no
-    /// agent in the field does that.
+    /// A message with this body and a new id. A reply does not set `in_reply_to`: no agent in the
+    /// field does that.
     pub fn into_message(self, target: PcpUri, sender: PcpUri) -> Message {
         Message::new(self.message_type(), Some(self.encode()))
             .to(target)
@@ -270,7 +273,7 @@ impl Body {
 }
 
 impl Stream {
-    /// `stdout` or `stderr`.
+    /// The stream's name on the wire: `stdout` or `stderr`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Stdout => "stdout",
@@ -302,7 +305,7 @@ struct Cancel {
     force: bool,
 }
 
-/// Exactly one of the two kinds of data.
+/// Wire form of [`Output`], with exactly one of the two forms of data.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OutputWire {
@@ -358,7 +361,7 @@ fn read<T: DeserializeOwned>(data: Option<&RawValue>) -> Result<T, BodyError> {
         .map(RawValue::get)
         .filter(|text| *text != "null")
         .ok_or(BodyError::NoData)?;
-    // Derived types take an array for an object; the schemas do not.
+    // Serde's derived types accept an array for an object; the schemas do not.
     if !text.starts_with('{') {
         return Err(BodyError::Invalid("not an object".to_owned()));
     }

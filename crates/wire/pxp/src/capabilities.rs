@@ -1,8 +1,8 @@
-//! What an agent announces beyond plain PXP, in a header of its WebSocket upgrade request.
+//! The extensions of PXP that an agent announces in a header of its WebSocket upgrade request.
 //!
-//! [`Capabilities`] goes from the agent through the broker to the fabric. The rule: an extension is
-//! only used with an agent that announced it, and an unknown token is ignored, so that old servers
-//! take new agents.
+//! [`Capabilities`] goes from the agent through the broker to the fabric. Invariant: an extension
+//! is only used with an agent that announced it, and an unknown token is ignored, so that old
+//! servers accept new agents.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,49 +12,49 @@ use uuid::Uuid;
 
 use crate::defaults::MAX_CAPABILITIES_BYTES;
 
-/// The header's name. Its value is a list like
+/// Name of the header. Its value is a list such as
 /// `version=0.1.0, live_output, acknowledged_results, cancel, facts, extended_requests,
 /// file_servers, spool_id=<uuid>`.
 pub const CAPABILITIES_HEADER: &str = "Tutti-Pxp-Extensions";
 
-/// What one agent can do.
+/// The extensions that one agent supports.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capabilities {
-    /// The agent's version; empty when it did not say.
+    /// The agent's version; empty if it sent none.
     pub version: String,
-    /// It sends output while an action runs.
+    /// True if the agent sends output while an action runs.
     #[serde(default)]
     pub live_output: bool,
-    /// It sends an outcome again until it is acknowledged.
+    /// True if the agent sends an outcome again until it is acknowledged.
     #[serde(default)]
     pub acknowledged_results: bool,
-    /// It can end a running action.
+    /// True if the agent can end a running action.
     #[serde(default)]
     pub cancel: bool,
-    /// It tells facts: module `facts`, action `collect`.
+    /// True if the agent returns facts: module `facts`, action `collect`.
     #[serde(default)]
     pub facts: bool,
-    /// True if the agent takes the member `extended` in requests.
+    /// True if the agent accepts the member `extended` in requests.
     #[serde(default)]
     pub extended_requests: bool,
-    /// True if the agent takes the member `file_servers` in requests.
+    /// True if the agent accepts the member `file_servers` in requests.
     #[serde(default)]
     pub file_servers: bool,
-    /// The identity of its spool. A new one means that it has forgotten all earlier runs.
+    /// Id of the agent's spool. A new id means that the agent has lost all earlier runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spool_id: Option<Uuid>,
 }
 
-/// Why a header's value says nothing.
+/// The error for a header value that cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CapabilitiesError {
-    /// Longer than [`MAX_CAPABILITIES_BYTES`].
+    /// The value is longer than [`MAX_CAPABILITIES_BYTES`].
     #[error("the value has {0} bytes; the limit is {MAX_CAPABILITIES_BYTES}")]
     TooLong(usize),
-    /// Not visible ASCII, so it could not go on as a header, nor into a log.
+    /// The value is not visible ASCII, so it could not be forwarded as a header nor be logged.
     #[error("the value is not printable ASCII")]
     NotAscii,
-    /// The identity of the spool is not a UUID.
+    /// The id of the spool is not a UUID.
     #[error("spool_id is not a UUID")]
     SpoolId,
 }

@@ -1,7 +1,7 @@
-//! JSON values in which no key stands twice.
+//! JSON values without duplicate keys.
 //!
-//! `serde_json`'s own `Value` keeps the last of two equal keys; a task would then run with another
-//! value than the one that was checked or shown. [`strict`] refuses that.
+//! `serde_json`'s own `Value` keeps the last of two equal keys; a task would then run with a
+//! different value than the one that was checked or shown. [`strict`] refuses duplicates.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::defaults::MAX_REASON_CHARS;
 
-/// Reads a text as a value; duplicate keys at any depth are an error.
+/// Parses a text as a value; duplicate keys at any depth are an error.
 pub fn strict(text: &str) -> Result<Value, serde_json::Error> {
     let mut reader = serde_json::Deserializer::from_str(text);
     let value = Strict.deserialize(&mut reader)?;
@@ -45,7 +45,7 @@ pub(crate) fn raw_object<'de, D: Deserializer<'de>>(
     }
 }
 
-/// A JSON type's name with its article.
+/// The name of a value's JSON type, with its article.
 pub fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -57,7 +57,7 @@ pub fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// An error's text for logs and terminals, clipped.
+/// An error's text for logs and terminals, clipped to `MAX_REASON_CHARS` characters.
 pub fn reason(error: &serde_json::Error) -> String {
     let text = DecodeError::from(error).to_string();
     text.chars().take(MAX_REASON_CHARS).collect()

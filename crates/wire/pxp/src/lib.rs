@@ -1,8 +1,8 @@
-//! The Puppet Execution Protocol: what an orchestrator asks of agents and what they answer.
+//! The Puppet Execution Protocol: requests of an orchestrator to agents, and their responses.
 //!
-//! [`Body`] is the data of every PXP message, [`action`] what requests and results carry for each
+//! [`Body`] is the data of every PXP message, [`action`] holds the parameters and results of each
 //! module, [`task`] the names and files of tasks, and [`Capabilities`] the extensions that an agent
-//! announces. The rule: closed schemas, and ids that become paths are closed types.
+//! announces. Invariant: schemas are closed, and ids that become paths are closed types.
 
 pub mod action;
 mod body;

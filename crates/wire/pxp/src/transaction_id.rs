@@ -1,6 +1,6 @@
 //! The id of one run of one action on one node.
 //!
-//! [`TransactionId`] is a closed type because agents name a directory after it. The rule: 1 to 128
+//! [`TransactionId`] is a closed type because agents name a directory after it. Invariant: 1 to 128
 //! of `A-Z a-z 0-9 _ - .`, not beginning with a dot.
 
 use std::borrow::Borrow;
@@ -17,7 +17,7 @@ use crate::defaults::MAX_TRANSACTION_ID_BYTES;
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TransactionId(Arc<str>);
 
-/// Why a text is no transaction id. The text is not quoted: it may be hostile.
+/// The error for a text that is not a transaction id. The text is not quoted: it may be hostile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a transaction id is 1 to {MAX_TRANSACTION_ID_BYTES} letters, digits, '_', '-' or '.', and \
@@ -26,13 +26,13 @@ pub struct TransactionId(Arc<str>);
 pub struct TransactionIdError;
 
 impl TransactionId {
-    /// A new id: a random UUID, so that agents which outlive a server's database never meet an
-    /// old id again.
+    /// A new id: a random UUID, so that an agent that outlives a server's database never receives
+    /// an old id again.
     pub fn random() -> Self {
         Self(Uuid::new_v4().to_string().into())
     }
 
-    /// The text.
+    /// The id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,7 +1,7 @@
-//! Which version of the code a catalog was compiled from: [`CodeId`].
+//! The code version that a catalog was compiled from: [`CodeId`].
 //!
-//! The rule: the text comes from a node's disk, and is one line of the characters that puppetserver lets
-//! through from its `code-id-command`; its meaning is that of whoever wrote the command.
+//! Invariant: the text is read from a node's disk, and is one line of the characters that
+//! puppetserver accepts from its `code-id-command`; the author of that command defines its meaning.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,12 +10,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::defaults::MAX_CODE_ID_BYTES;
 
-/// A checked code id. Those of Puppet Enterprise and of Tutti are
+/// A checked code id. In Puppet Enterprise and Tutti it is
 /// `urn:puppet:code-id:1:<40 hexadecimal digits>;<environment>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeId(String);
 
-/// Why a text is no code id. The text is not quoted: it may be hostile.
+/// The error for a text that is not a code id. The text is not quoted: it may be hostile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a code id is 1 to {MAX_CODE_ID_BYTES} letters, digits, '_', '-', ':' or ';'")]
 pub struct CodeIdError;
@@ -23,7 +23,7 @@ pub struct CodeIdError;
 // === impl CodeId ===
 
 impl CodeId {
-    /// The text.
+    /// The code id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

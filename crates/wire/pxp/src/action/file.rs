@@ -1,6 +1,6 @@
-//! Files that an agent fetches: their name, their hash, where they are.
+//! Files that an agent downloads: their name, hash and URI.
 //!
-//! [`FilePath`] and [`Sha256`] are closed types, because agents make paths of them. The rule: a
+//! [`FilePath`] and [`Sha256`] are closed types, because agents build paths from them. Invariant: a
 //! file path is relative and stays below the directory it is joined to.
 
 use std::fmt;
@@ -12,23 +12,23 @@ use serde_json::{Map, Value};
 
 use crate::defaults::MAX_FILE_PATH_BYTES;
 
-/// A file to fetch.
+/// A file that an agent downloads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileSpec {
-    /// Below the installation directory, e.g. `package/tasks/linux.sh`.
+    /// Path below the installation directory, e.g. `package/tasks/linux.sh`.
     pub filename: FilePath,
-    /// Of its content.
+    /// SHA-256 digest of the file's content.
     pub sha256: Sha256,
-    /// Where to get it.
+    /// Location of the file on a server.
     pub uri: FileUri,
 }
 
-/// A place on a server that speaks the Puppet file API.
+/// The location of a file on a server with the Puppet file API.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileUri {
-    /// E.g. `/puppet/v3/file_content/tasks/package/linux.sh`.
+    /// Path of the URL, e.g. `/puppet/v3/file_content/tasks/package/linux.sh`.
     pub path: String,
-    /// The query; values are strings.
+    /// Query parameters of the URL; values are strings.
     pub params: Map<String, Value>,
 }
 
@@ -37,7 +37,7 @@ pub struct FileUri {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FilePath(Arc<str>);
 
-/// Why a text is no [`FilePath`]. The text is not quoted: it may be hostile.
+/// The error for a text that is not a [`FilePath`]. The text is not quoted: it may be hostile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a file name is a relative path of at most {MAX_FILE_PATH_BYTES} bytes without empty, '.' or \
@@ -45,12 +45,11 @@ pub struct FilePath(Arc<str>);
 )]
 pub struct FilePathError;
 
-/// A SHA-256 digest; 64 hexadecimal digits on the wire, in either case when read, lower when
-/// written.
+/// A SHA-256 digest. On the wire 64 hexadecimal digits: both cases are read, lower case is written.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Sha256([u8; 32]);
 
-/// The text is not 64 hexadecimal digits.
+/// The error for a text that is not 64 hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a SHA-256 digest is 64 hexadecimal digits")]
 pub struct Sha256Error;
@@ -58,12 +57,12 @@ pub struct Sha256Error;
 // === impl FilePath ===
 
 impl FilePath {
-    /// The text.
+    /// The path as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The last component.
+    /// Last component of the path.
     pub fn file_name(&self) -> &str {
         self.0
             .rsplit('/')
@@ -127,7 +126,7 @@ impl<'de> Deserialize<'de> for FilePath {
 // === impl Sha256 ===
 
 impl Sha256 {
-    /// The 32 bytes.
+    /// The digest's 32 bytes.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }

@@ -1,8 +1,8 @@
-//! What requests carry for each module, and what comes back.
+//! Parameters and results of the actions of each module.
 //!
-//! The rule: input of `command`, `status`, `echo`, `ping` and
-//! `pxp-module-puppet` is closed; that of `task`, `script`
-//! and `file` is open, as in pxp-agent, so that newer orchestrators can say more. Results are open.
+//! Invariant: the parameters of `command`, `status`, `echo`, `ping` and `pxp-module-puppet` are
+//! closed; those of `task`, `script` and `file` are open, as in pxp-agent, so that newer
+//! orchestrators can add members. Results are open.
 
 mod code_id;
 mod file;
@@ -28,17 +28,18 @@ pub use result::{ActionResult, Status, StatusResult};
 
 use crate::json;
 
-/// The module of blocking requests about the agent's own work.
+/// The module of blocking requests about the agent's own actions.
 pub const TUTTI_MODULE: &str = "tutti";
-/// Its action with [`CancelParams`]; the result is `{"cancelled": bool}`, false if no such action runs.
+/// Its action with [`CancelParams`]; the result is `{"cancelled": bool}`, false if no such action
+/// runs.
 pub const CANCEL_ACTION: &str = "cancel";
 
-/// Why parameters or results are not what they should be.
+/// The error for parameters or results that do not fit their schema.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ActionError(String);
 
-/// Reads parameters or results as one of the types of this module.
+/// Parses parameters or results as one of the types of this module.
 pub fn decode<T: DeserializeOwned>(raw: &RawValue) -> Result<T, ActionError> {
     if !raw.get().starts_with('{') {
         return Err(ActionError("not an object".to_owned()));
@@ -46,7 +47,7 @@ pub fn decode<T: DeserializeOwned>(raw: &RawValue) -> Result<T, ActionError> {
     serde_json::from_str(raw.get()).map_err(|error| ActionError(json::reason(&error)))
 }
 
-/// One of the types of this module as parameters or results.
+/// Serializes one of the types of this module as parameters or results.
 pub fn encode<T: serde::Serialize>(value: &T) -> Box<RawValue> {
     serde_json::value::to_raw_value(value).expect("these types always serialise")
 }

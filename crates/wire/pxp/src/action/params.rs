@@ -10,128 +10,129 @@ use super::file::{FileSpec, FileUri, Sha256};
 use crate::task::{Implementation, TaskName};
 use crate::{TransactionId, json};
 
-/// `task` / `run`.
+/// Parameters of `task` / `run`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TaskParams {
-    /// The task.
+    /// Name of the task to run.
     pub task: TaskName,
-    /// Its parameters, with `_`-prefixed ones of the orchestrator among them.
+    /// The task's parameters, including the orchestrator's own, which start with `_`.
     #[serde(deserialize_with = "json::strict_map")]
     pub input: Map<String, Value>,
-    /// How it gets them when there is no `metadata`: `stdin`, `environment`, `both`,
-    /// `powershell`; absent or empty: by the file's name.
+    /// The task's input method if there is no `metadata`: `stdin`, `environment`, `both` or
+    /// `powershell`; absent or empty: the agent decides by the file's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_method: Option<String>,
-    /// The implementations' and all supporting files.
+    /// The files of the implementations and all supporting files.
     pub files: Vec<FileSpec>,
-    /// When present, it replaces `input_method` and `features`.
+    /// Metadata of the task. If present, it replaces `input_method` and `features`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<RunMetadata>,
-    /// Of the node, beyond those that the agent knows it has.
+    /// Features of the node, in addition to those that the agent detects itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<String>,
 }
 
-/// What an agent needs of a task's metadata.
+/// The part of a task's metadata that an agent needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunMetadata {
-    /// As in [`TaskParams::input_method`].
+    /// Input method of the task, as in [`TaskParams::input_method`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_method: Option<String>,
-    /// Empty: the first of the files is the only one.
+    /// Implementations of the task. Empty: the first of the files is the only one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub implementations: Vec<Implementation>,
     /// Supporting files; a name that ends with `/` stands for all files below it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// Of the node, beyond those that the agent knows it has.
+    /// Features of the node, in addition to those that the agent detects itself.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub features: Vec<String>,
 }
 
-/// `script` / `run`.
+/// Parameters of `script` / `run`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScriptParams {
-    /// The script.
+    /// File of the script.
     pub script: FileSpec,
-    /// Passed as they are, without a shell.
+    /// Arguments of the script, passed as they are, without a shell.
     pub arguments: Vec<String>,
 }
 
-/// `command` / `run`.
+/// Parameters of `command` / `run`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandParams {
-    /// A line for the shell.
+    /// Command line, which a shell executes.
     pub command: String,
 }
 
-/// `run_with` of `task`, `script` and `command`, an extension of ours: what `run` gets, and in what it runs.
-/// Closed, and by another name than `run`: what an agent does not understand it must refuse.
+/// Parameters of `run_with` of `task`, `script` and `command`, an extension of Tutti: the
+/// parameters of `run`, and the user and environment to run with. Closed, and with a different name
+/// than `run`: an agent must refuse what it does not understand.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunWithParams {
-    /// The parameters of `run`.
+    /// Parameters for the action `run`.
     pub run: Box<RawValue>,
-    /// The user who runs it; the agent's own otherwise.
+    /// The user that runs the action; `None`: the agent's own user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_as: Option<String>,
-    /// Variables of its environment.
+    /// Additional environment variables of the action.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
 }
 
-/// `tutti` / `cancel`, an extension of ours: ends a running action and everything it started. A blocking
-/// request, since a stock pcp-broker forwards only the types of PXP.
+/// Parameters of `tutti` / `cancel`, an extension of Tutti: ends a running action and everything it
+/// started. It is a blocking request, because a stock pcp-broker forwards only the types of PXP.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CancelParams {
-    /// Transaction id of the action.
+    /// Transaction id of the action to end.
     pub transaction_id: TransactionId,
-    /// `true`: kill at once, without asking first.
+    /// `true`: kill at once, without a request to end first.
     pub force: bool,
 }
 
-/// `file` / `download`.
+/// Parameters of `file` / `download`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileParams {
-    /// In order: directories before what is in them.
+    /// The entries in order: a directory before its contents.
     pub files: Vec<FileEntry>,
-    /// The mode of files that are not there yet; a stock agent does not know it, and gives 0750 to
-    /// all.
+    /// Mode of files that do not exist yet; a stock agent ignores it and gives all files mode 0750.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<u32>,
 }
 
-/// `file` / `collect`, an extension of ours: a file or directory of the node is told as [`Collected`]. Closed:
-/// what an agent does not understand it must refuse.
+/// Parameters of `file` / `collect`, an extension of Tutti: returns a file or directory of the node
+/// as [`Collected`]. Closed: an agent must refuse what it does not understand.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CollectParams {
-    /// An absolute path.
+    /// Absolute path of the file or directory.
     pub path: String,
-    /// The user who reads it; the agent's own otherwise.
+    /// The user that reads the file; `None`: the agent's own user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_as: Option<String>,
 }
 
-/// `file` / `place`, an extension of ours: a file whose content is in the request, since it is secret or another
-/// user's to write. Closed: what an agent does not understand it must refuse.
+/// Parameters of `file` / `place`, an extension of Tutti: writes a file whose content is in the
+/// request, because it is secret or is to be written by another user. Closed: an agent must refuse
+/// what it does not understand.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlaceParams {
-    /// An absolute path.
+    /// Absolute path of the file to write.
     pub path: String,
-    /// In Base64.
+    /// Content of the file, in Base64.
     pub content: String,
-    /// Of a file that is not there yet.
+    /// Mode of the file if it does not exist yet.
     pub mode: u32,
-    /// The user who writes it; the agent's own otherwise.
+    /// The user that writes the file; `None`: the agent's own user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_as: Option<String>,
 }
 
-/// Never what is in it.
+/// Omits the content, which may be secret.
 impl std::fmt::Debug for PlaceParams {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PlaceParams")
@@ -141,46 +142,47 @@ impl std::fmt::Debug for PlaceParams {
     }
 }
 
-/// A file or a directory of a node, on standard output.
+/// A file or a directory of a node, returned on standard output.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Collected {
-    /// Otherwise it is the only item, without a path.
+    /// True for a directory. Otherwise the file is the only item, without a path.
     pub is_directory: bool,
-    /// Directories before what is in them.
+    /// The items in order: a directory before its contents.
     pub items: Vec<CollectedItem>,
-    /// How much in the directory is neither file nor directory, or has no name in UTF-8.
+    /// Number of entries in the directory that are neither file nor directory, or have no UTF-8
+    /// name.
     #[serde(default)]
     pub left_out: u64,
 }
 
-/// An item of [`Collected`].
+/// One file or directory of [`Collected`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectedItem {
-    /// Relative to the directory. A node wrote it: not to be used unlooked at.
+    /// Path relative to the directory. It comes from a node and must be checked before use.
     pub path: String,
-    /// In Base64; `None`: it is a directory.
+    /// Content in Base64; `None` for a directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// Whether its owner may execute the file.
+    /// True if the file's owner may execute it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_executable: bool,
 }
 
-/// One thing to put on the node.
+/// A file, directory or symlink to create on the node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEntry {
-    /// An absolute path.
+    /// Absolute path on the node.
     pub destination: String,
-    /// What a symlink points to; empty for others.
+    /// Target of a symlink; empty for other kinds.
     pub link_source: String,
-    /// Where a file's content is.
+    /// Location of a file's content.
     pub uri: FileUri,
-    /// Of a file's content; an empty string on the wire for others.
+    /// SHA-256 digest of a file's content; `None` for other kinds, an empty string on the wire.
     #[serde(deserialize_with = "empty_is_none", serialize_with = "none_is_empty")]
     pub sha256: Option<Sha256>,
-    /// What it is.
+    /// The kind of the entry: file, directory or symlink.
     pub kind: FileKind,
-    /// The mode of this one, if it is not there yet; a stock agent does not know it.
+    /// Mode of this entry if it does not exist yet; a stock agent ignores it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<u32>,
 }
@@ -189,35 +191,35 @@ pub struct FileEntry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileKind {
-    /// A regular file.
+    /// A regular file with content from [`FileEntry::uri`].
     File,
-    /// A directory.
+    /// A directory to create.
     Directory,
-    /// A symbolic link.
+    /// A symbolic link to [`FileEntry::link_source`].
     Symlink,
 }
 
-/// `status` / `query`.
+/// Parameters of `status` / `query`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StatusParams {
-    /// The transaction that is asked for.
+    /// Transaction id of the action in question.
     pub transaction_id: TransactionId,
 }
 
-/// `echo` / `echo`.
+/// Parameters of `echo` / `echo`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EchoParams {
-    /// Comes back as `outcome`.
+    /// Text that the result returns as `outcome`.
     pub argument: String,
 }
 
-/// `ping` / `ping`.
+/// Parameters of `ping` / `ping`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PingParams {
-    /// Ignored by agents.
+    /// Time at the sender; agents ignore it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sender_timestamp: Option<String>,
 }

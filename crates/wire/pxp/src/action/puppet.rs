@@ -1,219 +1,219 @@
 //! `pxp-module-puppet` / `run`: a run of Puppet on the node, [`PuppetParams`] and [`PuppetResult`].
 //!
-//! The rule: what pxp-module-puppet says keeps its name and its meaning; the rest is an extension
-//! that stock orchestrators ignore, and absent where it is not known.
+//! Invariant: the members of pxp-module-puppet keep their name and meaning; all others are
+//! extensions, which stock orchestrators ignore, and are absent if unknown.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::CodeId;
 
-/// The parameters. Closed: an option that nobody understands must not look as if it were in force.
+/// The parameters. Closed: an option that the agent does not know must not appear to be in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PuppetParams {
-    /// Command line options of `puppet agent`, option and value as separate words.
+    /// Command line options of `puppet agent`, option and value as separate elements.
     #[serde(default)]
     pub flags: Vec<String>,
-    /// Id of the orchestrator's job; it stands in the run's report.
+    /// Id of the orchestrator's job; it is written into the run's report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<String>,
-    /// Ignored, as pxp-module-puppet does.
+    /// Environment variables; ignored, as in pxp-module-puppet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<Value>,
 }
 
-/// How a run of Puppet ended.
+/// The outcome of a Puppet run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PuppetResult {
-    /// Of the run; always `apply`.
+    /// Kind of the run; always `apply`.
     pub kind: String,
-    /// When the run began, as its report says it; `unknown` without a report, like the next three.
+    /// Start of the run as in its report; `unknown` without a report, like the next three members.
     pub time: String,
-    /// Of the run.
+    /// Transaction UUID of the run.
     pub transaction_uuid: String,
-    /// In which the node was compiled.
+    /// Environment that the catalog was compiled in.
     pub environment: String,
-    /// `changed`, `unchanged`, `failed` or `unknown`.
+    /// Status of the run: `changed`, `unchanged`, `failed` or `unknown`.
     pub status: String,
-    /// Number of resources by what became of them: `total`, `changed`, `failed`, …
+    /// Number of resources by result: `total`, `changed`, `failed`, …
     pub metrics: Map<String, Value>,
-    /// 0 when a run was made to its end, also with failed resources; 1 when not; -1 without a run.
+    /// 0 if the run finished, also with failed resources; 1 if it did not finish; -1 without a run.
     pub exitcode: i64,
-    /// Of this shape: 1.
+    /// Version of this schema: 1.
     pub version: u32,
-    /// Why the run was not made, or not to its end.
+    /// The reason for which no run was made or it did not finish; `None` if it finished.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_type: Option<PuppetErrorType>,
-    /// For people: cause and next step.
+    /// Error text for people: cause and next step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// Extension: which failure it is, finer than `error_type`.
+    /// Extension: the cause of the failure, more precise than `error_type`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<PuppetCause>,
-    /// Extension: of the catalog.
+    /// Extension: configuration version of the catalog.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configuration_version: Option<String>,
-    /// Extension: which version of the code the catalog is of, where the server keeps versions. With a
-    /// cached catalog it is the version of then.
+    /// Extension: the code version that the catalog was compiled from, if the server has code
+    /// versions. For a cached catalog it is the version at the time of its compilation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code_id: Option<CodeId>,
-    /// Extension: whether the run only looked.
+    /// Extension: true if the run was made in noop mode.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noop: Option<bool>,
-    /// Extension: whether a resource waits for a change that noop held back.
+    /// Extension: true if a resource has a pending change that noop prevented.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noop_pending: Option<bool>,
-    /// Extension: whether something was put back that had been changed outside Puppet.
+    /// Extension: true if the run reverted a change that had been made outside Puppet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub corrective_change: Option<bool>,
     /// Extension: `not_used`, `explicitly_requested` or `on_failure`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_catalog_status: Option<String>,
-    /// Extension: of the `puppet` that ran.
+    /// Extension: version of the `puppet` that ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub puppet_version: Option<String>,
     /// Extension: the exit code of `puppet agent --detailed-exitcodes` (0, 1, 2, 4 or 6).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detailed_exitcode: Option<i64>,
-    /// Extension: the signal that ended the run.
+    /// Extension: number of the signal that ended the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// Extension: how long it waited for another run, in milliseconds.
+    /// Extension: the time for which the run waited for another run, in milliseconds.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub waited_ms: u64,
     /// Extension: resources that failed, changed or would have changed, failed ones first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<PuppetResource>,
-    /// Extension: how many more there are.
+    /// Extension: number of further resources that `resources` omits.
     #[serde(default, skip_serializing_if = "ResourcesOmitted::is_empty")]
     pub resources_omitted: ResourcesOmitted,
     /// Extension: the first messages that Puppet logged as errors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<String>,
-    /// Extension: it was ended on request.
+    /// Extension: true if the run was ended on request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cancelled: bool,
-    /// Extension: it was ended because its time was up.
+    /// Extension: true if the run was ended by its timeout.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
 }
 
-/// What pxp-module-puppet calls a failure, and the names that only we need, after them.
+/// The failures that pxp-module-puppet names, followed by those that only Tutti uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PuppetErrorType {
-    /// The request could not be read.
+    /// The request could not be parsed.
     InvalidJson,
-    /// There is no `puppet` where it was looked for.
+    /// There is no `puppet` at the expected path.
     NoPuppetBin,
-    /// `puppet agent` said that all is well, and left no report.
+    /// `puppet agent` exited with success but left no report.
     NoLastRunReport,
-    /// The report cannot be read.
+    /// The report cannot be parsed.
     InvalidLastRunReport,
-    /// Somebody switched runs off on the node.
+    /// An administrator disabled runs on the node.
     AgentDisabled,
-    /// Another run was under way for longer than this one waits.
+    /// Another run was active for longer than this one waits.
     AgentAlreadyRunning,
     /// `puppet agent` could not be started.
     AgentFailedToStart,
-    /// `puppet agent` said that it failed.
+    /// `puppet agent` exited with a failure.
     AgentExitNonZero,
-    /// Something a later agent says.
+    /// A value that only a newer agent sends.
     #[serde(other)]
     Other,
 }
 
-/// Why a run failed, as finely as it can be told.
+/// The cause of a failed run, as precisely as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PuppetCause {
-    /// Puppet is not installed where it was looked for.
+    /// Puppet is not installed at the expected path.
     NotInstalled,
     /// `puppet agent` could not be executed.
     NotStarted,
-    /// Runs are switched off on the node.
+    /// Runs are disabled on the node.
     Disabled,
     /// Another run did not end in time.
     AlreadyRunning,
-    /// The server compiled no catalog.
+    /// The server failed to compile a catalog.
     CatalogFailed,
-    /// No server answered.
+    /// No server could be reached.
     ServerUnreachable,
     /// Certificates are missing, not signed, or not accepted.
     Certificate,
-    /// The server's environment for the node is another, or is not there.
+    /// The server assigns another environment to the node, or the environment does not exist.
     EnvironmentMismatch,
-    /// It was ended on request.
+    /// The run was ended on request.
     Cancelled,
-    /// Its time was up.
+    /// The run was ended by its timeout.
     TimedOut,
-    /// A signal ended it.
+    /// The run was ended by a signal.
     Killed,
-    /// It left no report and no reason that is known.
+    /// The run left no report and no known reason.
     NoReport,
-    /// Its report cannot be read.
+    /// The report of the run cannot be parsed.
     InvalidReport,
-    /// Something else; the text says what Puppet said.
+    /// Another cause; the error text contains Puppet's message.
     #[serde(other)]
     Other,
 }
 
-/// A resource of a run that is worth telling.
+/// A resource of a run that failed, changed or would have changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PuppetResource {
-    /// As in `Type[title]`.
+    /// Type of the resource, as in `Type[title]`.
     #[serde(rename = "type")]
     pub resource_type: String,
-    /// As in `Type[title]`.
+    /// Title of the resource, as in `Type[title]`.
     pub title: String,
-    /// What became of it.
+    /// Result of the resource in this run.
     pub status: PuppetResourceStatus,
-    /// The manifest that declares it.
+    /// The manifest that declares it; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Where in the manifest.
+    /// Line in the manifest; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// The classes and resources it is in, outermost first.
+    /// The classes and resources that contain it, outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub containment: Vec<String>,
-    /// Whether something was put back that had been changed outside Puppet.
+    /// True if a change that had been made outside Puppet was reverted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub corrective: bool,
-    /// What its events say; the failure's first.
+    /// Messages of its events; the failure's first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<String>,
 }
 
-/// What became of a resource.
+/// The result of a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PuppetResourceStatus {
-    /// It, or its restart, failed.
+    /// The resource, or its restart, failed.
     Failed,
-    /// It was changed.
+    /// The resource was changed.
     Changed,
-    /// It would have been changed.
+    /// The resource would have been changed without noop.
     Noop,
 }
 
-/// Resources that a result has no room for.
+/// Numbers of resources that a result omits to limit its size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourcesOmitted {
-    /// Failed ones.
+    /// Omitted resources that failed.
     pub failed: u64,
-    /// Changed ones.
+    /// Omitted resources that were changed.
     pub changed: u64,
-    /// Those that would have been changed.
+    /// Omitted resources that would have been changed without noop.
     pub noop: u64,
 }
 
-/// What stands for a value that a result does not have.
+/// The placeholder for a value that a result does not have.
 const UNKNOWN: &str = "unknown";
 
 impl PuppetResult {
-    /// A result that knows nothing of a run.
+    /// A result without any information about a run.
     pub fn unknown() -> Self {
         Self {
             kind: "apply".to_owned(),
@@ -245,7 +245,7 @@ impl PuppetResult {
         }
     }
 
-    /// With why there was no run, or none to its end.
+    /// Adds the reason for which no run was made or it did not finish.
     #[must_use]
     pub fn failed(
         mut self,
@@ -261,7 +261,7 @@ impl PuppetResult {
 }
 
 impl ResourcesOmitted {
-    /// Whether nothing is left out.
+    /// True if no resource is omitted.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

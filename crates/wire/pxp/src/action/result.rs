@@ -1,7 +1,7 @@
-//! What comes back from actions that run a process, and from a status query.
+//! Results of actions that run a process, and of a status query.
 //!
-//! The rule: `stdout` and `stderr` are always text; what they leave out is said in the extension
-//! keys, which stock orchestrators ignore.
+//! Invariant: `stdout` and `stderr` are always text; extension keys, which stock orchestrators
+//! ignore, describe the part that they omit.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -11,115 +11,116 @@ use crate::TransactionId;
 /// The outcome of `command`, `task`, `script` and `file`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActionResult {
-    /// 0 to 255; `128 + signal` when a signal ended it, as shells say. A stock pxp-agent says
-    /// -128 to -1 for 128 to 255, and the bare signal's number for a signal.
+    /// Exit code from 0 to 255; `128 + signal` if a signal ended the process, as in shells. A stock
+    /// pxp-agent returns -128 to -1 for 128 to 255, and the bare signal number for a signal.
     pub exitcode: i64,
-    /// Absent when empty.
+    /// Standard output; absent when empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdout: Option<String>,
-    /// Absent when empty.
+    /// Standard error; absent when empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
     /// Extension: the signal that ended the process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// Extension: the true bytes when they are not UTF-8; `stdout` is then lossy.
+    /// Extension: the exact bytes if they are not UTF-8; `stdout` is then lossy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdout_base64: Option<String>,
-    /// Extension: as for stdout.
+    /// Extension: as `stdout_base64`, for standard error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr_base64: Option<String>,
-    /// Extension: `stdout` is only a part.
+    /// Extension: `stdout` contains only a part of the output.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stdout_truncated: bool,
-    /// Extension: `stderr` is only a part.
+    /// Extension: `stderr` contains only a part of the output.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stderr_truncated: bool,
-    /// Extension: how many bytes there were.
+    /// Extension: total bytes that the process wrote to standard output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdout_bytes: Option<u64>,
-    /// Extension: how many bytes there were.
+    /// Extension: total bytes that the process wrote to standard error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr_bytes: Option<u64>,
-    /// Extension: it was ended on request.
+    /// Extension: true if the action was ended on request.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cancelled: bool,
-    /// Extension: it was ended because its time was up.
+    /// Extension: true if the action was ended by its timeout.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
 }
 
-/// What an agent knows of a transaction.
+/// An agent's knowledge of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// It never heard of it, or cannot say what came of it.
+    /// The agent does not know the transaction, or cannot determine its outcome.
     Unknown,
-    /// It is running.
+    /// The action is still running.
     Running,
-    /// It ended with exit code 0.
+    /// The action ended with exit code 0.
     Success,
-    /// It ended otherwise.
+    /// The action ended with another exit code.
     Failure,
 }
 
-/// The answer to `status` / `query`.
+/// The result of `status` / `query`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusResult {
-    /// As asked for.
+    /// Transaction id from the request.
     pub transaction_id: TransactionId,
-    /// What is known.
+    /// Status of that transaction at the agent.
     pub status: Status,
-    /// Only with success and failure; then as in [`ActionResult`], like all that follows.
+    /// Exit code, only with success and failure; this and all following members are as in
+    /// [`ActionResult`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exitcode: Option<i64>,
-    /// Absent when empty.
+    /// Standard output; absent when empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdout: Option<String>,
-    /// Absent when empty.
+    /// Standard error; absent when empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
-    /// Extension.
+    /// Extension: as in [`ActionResult::signal`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
-    /// Extension.
+    /// Extension: as in [`ActionResult::stdout_base64`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdout_base64: Option<String>,
-    /// Extension.
+    /// Extension: as in [`ActionResult::stderr_base64`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr_base64: Option<String>,
-    /// Extension.
+    /// Extension: as in [`ActionResult::stdout_truncated`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stdout_truncated: bool,
-    /// Extension.
+    /// Extension: as in [`ActionResult::stderr_truncated`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stderr_truncated: bool,
-    /// Extension.
+    /// Extension: as in [`ActionResult::stdout_bytes`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdout_bytes: Option<u64>,
-    /// Extension.
+    /// Extension: as in [`ActionResult::stderr_bytes`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr_bytes: Option<u64>,
-    /// Extension.
+    /// Extension: as in [`ActionResult::cancelled`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cancelled: bool,
-    /// Extension.
+    /// Extension: as in [`ActionResult::timed_out`].
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub timed_out: bool,
-    /// Extension: what a running action waits for, in words.
+    /// Extension: free text about the event that a running action waits for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting: Option<String>,
-    /// Extension: the reason for which the end of the action cannot be known, now or later. Only
-    /// with [`Status::Unknown`].
+    /// Extension: the reason for which the end of the action cannot be determined, now or later.
+    /// Only with [`Status::Unknown`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undetermined: Option<String>,
-    /// Extension: the identity of the spool that was asked.
+    /// Extension: id of the spool of the agent that answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spool_id: Option<Uuid>,
 }
 
 impl StatusResult {
-    /// An answer that knows only the state.
+    /// A result with only the status.
     pub fn new(transaction_id: TransactionId, status: Status) -> Self {
         Self {
             transaction_id,
@@ -142,7 +143,7 @@ impl StatusResult {
         }
     }
 
-    /// An answer about an action that ended: success is exit code 0.
+    /// A result about an action that ended: success is exit code 0.
     pub fn finished(transaction_id: TransactionId, result: ActionResult) -> Self {
         let status = if result.exitcode == 0 {
             Status::Success
@@ -166,7 +167,7 @@ impl StatusResult {
         }
     }
 
-    /// The action's result, if it ended.
+    /// The action's result; `None` if it has not ended.
     pub fn into_result(self) -> Option<ActionResult> {
         Some(ActionResult {
             exitcode: self.exitcode?,

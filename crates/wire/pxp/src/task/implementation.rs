@@ -1,33 +1,33 @@
-//! Which of a task's implementations a node runs.
+//! Selection of the implementation of a task that a node runs.
 
 use serde::{Deserialize, Serialize};
 
 /// One implementation of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Implementation {
-    /// The file's name, equal to a `filename` of the files.
+    /// Name of the implementation's file, equal to a `filename` of the task's files.
     pub name: String,
-    /// Features that a node must have.
+    /// Features that a node must have to run this implementation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requirements: Vec<String>,
-    /// Supporting files, beyond the task's own.
+    /// Supporting files in addition to the task's own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// Instead of the task's own.
+    /// Input method of this implementation; `None`: the task's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_method: Option<String>,
 }
 
-/// No implementation suits the node.
+/// The error that no implementation suits the node.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no implementations match supported features: {}", features.join(", "))]
 pub struct NoImplementation {
-    /// What the node has.
+    /// Features of the node.
     pub features: Vec<String>,
 }
 
-/// The first implementation whose requirements are all among `features`. `None` when the task
-/// lists no implementations: its first file is the only one.
+/// The first implementation whose requirements are all among `features`. `None` if the task lists
+/// no implementations: its first file is then the only one.
 pub fn choose_implementation<'a, S: AsRef<str>>(
     implementations: &'a [Implementation],
     features: &[S],

@@ -1,8 +1,8 @@
 //! The name of a task: `module` or `module::task`.
 //!
-//! [`TaskName`] is a closed type because both parts become components of paths. The rule:
-//! `module::init` is the same task as `module` and is kept as `module`, so that a permission on
-//! one cannot be evaded by the other.
+//! [`TaskName`] is a closed type because both parts become components of paths. Invariant:
+//! `module::init` is the same task as `module` and is stored as `module`, so that a permission on
+//! one cannot be evaded by using the other.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -19,7 +19,7 @@ const INIT: &str = "init";
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskName(Arc<str>);
 
-/// Why a text is no task name. The text is not quoted: it may be hostile.
+/// The error for a text that is not a task name. The text is not quoted: it may be hostile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a task's name is module or module::task; both parts begin with a lower-case letter and \
@@ -28,24 +28,24 @@ pub struct TaskName(Arc<str>);
 pub struct TaskNameError;
 
 impl TaskName {
-    /// A name from its parts, as URLs have them.
+    /// A name from its two parts, as they are in URLs.
     pub fn from_parts(module: &str, task: &str) -> Result<Self, TaskNameError> {
         format!("{module}::{task}").parse()
     }
 
-    /// The whole name.
+    /// The whole name, as `module` or `module::task`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The module.
+    /// Name of the task's module.
     pub fn module(&self) -> &str {
         self.0
             .split_once("::")
             .map_or(&self.0, |(module, _)| module)
     }
 
-    /// The task within the module; `init` for a bare module name.
+    /// Name of the task within the module; `init` for a bare module name.
     pub fn task(&self) -> &str {
         self.0.split_once("::").map_or(INIT, |(_, task)| task)
     }

@@ -1,11 +1,13 @@
-//! The first bytes of a file that is to be run, and why a node may not run it. Main type: [`ProgramHead`].
+//! The first bytes of a file that is to be executed, and the reasons for which a node may not
+//! execute it. Main type: [`ProgramHead`].
 //!
-//! The rule: read as Linux and its shells do. A text without a `#!` line is a script for `/bin/sh`; a `#!` line is
-//! taken byte by byte, with the carriage return that an editor of Windows leaves in it.
+//! Invariant: files are interpreted as Linux and its shells do. A text without a `#!` line is a
+//! script for `/bin/sh`; a `#!` line is taken byte by byte, with the carriage return that an editor
+//! on Windows leaves in it.
 
 use crate::defaults::INTERPRETER_CHARS;
 
-/// The beginning of an ELF file.
+/// The first bytes of an ELF file.
 const ELF: &[u8] = b"\x7fELF";
 /// The byte order mark of UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -16,31 +18,32 @@ const ELF_MACHINE: usize = 18;
 /// The kind of a program, by its first [`PROGRAM_HEAD_BYTES`](crate::defaults::PROGRAM_HEAD_BYTES).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ProgramHead {
-    /// A text that names no interpreter: the shell runs it.
+    /// A text without a `#!` line: the shell runs it.
     ShellText,
-    /// A text whose first line names its interpreter.
+    /// A text whose `#!` line names its interpreter.
     Script(Interpreter),
-    /// A text with a byte order mark in front of its `#!`, or in UTF-16: a shell would run it as another language.
+    /// A text with a byte order mark in front of its `#!`, or in UTF-16: a shell would run it as
+    /// another language.
     MarkedText,
-    /// A compiled program for the machine of this name, if its name is known.
+    /// A compiled program. `Some` holds the name of the system that it is for; `None`: unknown.
     Compiled(Option<&'static str>),
 }
 
 /// An interpreter as a `#!` line names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interpreter {
-    /// The path behind `#!`; with a carriage return at its end if nothing stands between the two.
+    /// The path after `#!`; it ends with a carriage return if nothing stands between the two.
     pub path: String,
-    /// The program that `env` is told to look for in `PATH`.
+    /// The program that `env` looks for in `PATH`; `None` if the line does not use `env`.
     pub by_env: Option<String>,
-    /// The line ends with a carriage return.
+    /// True if the line ends with a carriage return.
     pub has_carriage_return: bool,
 }
 
 // === impl ProgramHead ===
 
 impl ProgramHead {
-    /// Reads the first bytes of a file.
+    /// Classifies a file by its first bytes.
     pub fn read(head: &[u8]) -> Self {
         if head.starts_with(ELF) {
             return Self::Compiled(machine(head));
@@ -57,7 +60,7 @@ impl ProgramHead {
         }
         match head {
             [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Self::MarkedText,
-            // Windows and macOS; whatever else has a NUL is no text either.
+            // Windows and macOS; any other file with a NUL is not text either.
             [b'M', b'Z', ..] => Self::Compiled(Some("Windows")),
             [0xcf, 0xfa, 0xed, 0xfe, ..] | [0xca, 0xfe, 0xba, 0xbe, ..] => {
                 Self::Compiled(Some("macOS"))
@@ -67,7 +70,8 @@ impl ProgramHead {
         }
     }
 
-    /// The words for a node that cannot execute the file although its interpreter is there, or it needs none.
+    /// The error text for a node that cannot execute the file although its interpreter exists, or
+    /// none is needed.
     pub fn not_executable(&self) -> Option<String> {
         match self {
             Self::ShellText => None,
@@ -94,7 +98,7 @@ impl ProgramHead {
 // === impl Interpreter ===
 
 impl Interpreter {
-    /// From the line behind `#!`; `None`: it names none, and shells pass over it.
+    /// Parses the line after `#!`. `None` if it names no interpreter; shells then ignore it.
     fn read(line: &[u8]) -> Option<Self> {
         let line = String::from_utf8_lossy(line);
         let has_carriage_return = line.ends_with('\r');
@@ -114,13 +118,14 @@ impl Interpreter {
         })
     }
 
-    /// The path of the file that must be on the node; [`by_env`](Self::by_env) must be in its `PATH` beside that.
+    /// The path of the file that the node must have, or the program that `env` must find in its
+    /// `PATH` ([`by_env`](Self::by_env)), in a form for error texts.
     pub fn shown(&self) -> String {
         let shown = self.by_env.as_deref().unwrap_or(&self.path);
         shown.trim_end_matches('\r').to_owned()
     }
 
-    /// The words for a node without the interpreter, with the way out.
+    /// The error text for a node without the interpreter, with the remedy.
     pub fn missing(&self) -> String {
         if self.has_carriage_return {
             return self.ends_with_carriage_return();
@@ -141,7 +146,7 @@ impl Interpreter {
         )
     }
 
-    /// The words for a first line that was written on Windows.
+    /// The error text for a first line that was written on Windows.
     pub fn ends_with_carriage_return(&self) -> String {
         format!(
             "the first line ends with a carriage return, as editors on Windows write it, so the node does not find \
@@ -151,7 +156,7 @@ impl Interpreter {
     }
 }
 
-/// The program in the arguments of `env`, behind its options and variables.
+/// The program among the arguments of `env`, after its options and variables.
 fn looked_for(arguments: &str) -> Option<&str> {
     let mut words = arguments.split([' ', '\t']).filter(|word| !word.is_empty());
     while let Some(word) = words.next() {
@@ -166,7 +171,7 @@ fn looked_for(arguments: &str) -> Option<&str> {
     None
 }
 
-/// The package that has an interpreter, where its name says that.
+/// The package that provides an interpreter, if its name reveals it.
 fn package(interpreter: &str) -> Option<&'static str> {
     if interpreter.starts_with("/opt/puppetlabs/") {
         return Some("the package puppet-agent");

@@ -1,19 +1,21 @@
-//! The part of a task's standard output that is not shown: [`SensitiveScan`].
+//! Detection of the part of a task's standard output that is not shown: [`SensitiveScan`].
 //!
-//! A task tells a secret under the key [`SENSITIVE_KEY`] of its result, an object in JSON on its standard
-//! output. The rule: whatever follows that key is not shown to people, whether or not the rest is a result that
-//! can be read, because output that was cut off or mixed with other words has the same secret in it.
+//! A task returns a secret under the key [`SENSITIVE_KEY`] of its result, a JSON object on its
+//! standard output. Invariant: everything after that key is hidden from people, even if the output
+//! is not a valid result, because output that was truncated or mixed with other text contains the
+//! same secret.
 
 /// The key of a task's result whose value is secret.
 pub const SENSITIVE_KEY: &str = "_sensitive";
 
-/// The end of the key as it is written in JSON. The quote before it may have words between.
+/// The end of the key as it is written in JSON. Other text may stand between the opening quote and
+/// this mark.
 const MARK: &[u8] = b"_sensitive\"";
 
-/// Looks for the key in standard output that comes in pieces of any size.
+/// Searches for the key in standard output that arrives in pieces of any size.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SensitiveScan {
-    /// Bytes of the mark that were met at the end of what came.
+    /// Number of the mark's bytes that the output so far ends with.
     matched: usize,
 }
 
@@ -23,7 +25,7 @@ impl SensitiveScan {
         self.matched == MARK.len()
     }
 
-    /// Takes the next piece; the number of its bytes that may be shown.
+    /// Scans the next piece and returns the number of its bytes that may be shown.
     pub fn pass(&mut self, piece: &[u8]) -> usize {
         for (index, byte) in piece.iter().enumerate() {
             if self.is_found() {
@@ -31,7 +33,7 @@ impl SensitiveScan {
             }
             self.matched = match MARK.get(self.matched) {
                 Some(wanted) if wanted == byte => self.matched + 1,
-                // No other part of the mark begins as the mark does.
+                // The mark's first byte occurs nowhere else in it.
                 _ => usize::from(MARK.first() == Some(byte)),
             };
         }

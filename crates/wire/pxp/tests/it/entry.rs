@@ -1,5 +1,5 @@
-//! What fuzzing and property tests do with arbitrary bytes. The rule: no panic; what is accepted
-//! can be written and is then the same; errors stay short.
+//! Checks of arbitrary bytes for fuzzing and property tests. Invariant: no panic; accepted input
+//! can be encoded and decodes to the same; errors stay short.
 
 use pxp::{Body, Capabilities, types};
 use serde_json::value::RawValue;
@@ -17,7 +17,7 @@ const TYPES: [&str; 10] = [
     types::CANCEL,
 ];
 
-/// The data of every message type.
+/// Checks the data of every message type.
 pub(crate) fn bodies(data: &[u8]) {
     let Ok(raw) = serde_json::from_slice::<Box<RawValue>>(data) else {
         return;
@@ -35,7 +35,7 @@ pub(crate) fn bodies(data: &[u8]) {
     }
 }
 
-/// A capabilities header.
+/// Checks a capabilities header.
 pub(crate) fn capabilities(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;

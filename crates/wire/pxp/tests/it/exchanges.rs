@@ -1,7 +1,7 @@
-//! Messages of a pxp-agent 1.15.25 and of a pcp-broker 1.8.0, as `tests/exchanges` keeps them.
+//! Messages of a pxp-agent 1.15.25 and of a pcp-broker 1.8.0, as stored in `tests/exchanges`.
 //!
-//! The programs themselves cannot be had here. The files hold messages in the form that both were seen to
-//! send: order of keys, times, error texts, and data chunks byte for byte.
+//! The programs themselves are not available to the tests. The files hold messages in the form that
+//! both were seen to send: order of keys, times, error texts, and data chunks byte for byte.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail like tests")]
 
 use pcp::Message;
@@ -21,9 +21,9 @@ const BROKER: &str = include_str!("../exchanges/pcp-broker-1.8.0.json");
 struct Exchange {
     what: String,
     version: u8,
-    /// PCP 1: the frame.
+    /// PCP 1: the frame, in hexadecimal.
     hex: Option<String>,
-    /// PCP 2: the text.
+    /// PCP 2: the text of the frame.
     text: Option<String>,
     #[serde(rename = "type")]
     message_type: String,

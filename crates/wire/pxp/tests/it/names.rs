@@ -1,4 +1,4 @@
-//! Closed types: what becomes a path.
+//! Closed types whose values become paths.
 
 use pxp::TransactionId;
 use pxp::action::{FilePath, Sha256};

@@ -1,4 +1,4 @@
-//! What holds for all inputs.
+//! Properties that hold for all inputs.
 
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -13,7 +13,7 @@ const DELETE: &str = "DELETE FROM access_settings WHERE name = $1";
 pub(crate) const STATEMENTS: &[&str] = &[PUT, GET, DELETE];
 
 impl Store {
-    /// `None` takes it away.
+    /// Writes the text; `None` deletes it.
     pub async fn set_access_setting(
         &self,
         name: &str,
@@ -33,7 +33,7 @@ impl Store {
         self.execute(step).await.map(|_| ())
     }
 
-    /// What was set.
+    /// The text of the setting; `None` if it was never set.
     pub async fn access_setting(&self, name: &str) -> Result<Option<String>, StoreError> {
         self.query_one(GET, vec![Value::owned(name)]).await
     }

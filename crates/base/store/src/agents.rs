@@ -1,4 +1,4 @@
-//! Nodes that ever had an agent. The rule: a name that was written stays.
+//! Nodes that ever had an agent. Invariant: a certname that was written is never deleted.
 
 use crate::StoreError;
 use crate::step::Step;
@@ -14,7 +14,7 @@ pub(crate) const STATEMENTS: &[&str] = &[SEEN, ALL, ONE];
 // === impl Store ===
 
 impl Store {
-    /// Keeps that these nodes have agents.
+    /// Records that these nodes have agents.
     pub async fn agents_seen(&self, certnames: Vec<String>) -> Result<(), StoreError> {
         let seen = certnames.iter().map(|certname| Step {
             sql: SEEN,
@@ -29,7 +29,7 @@ impl Store {
         Ok(found.is_some())
     }
 
-    /// The next `limit` nodes behind `after` that ever had an agent.
+    /// The next `limit` nodes after `after` that ever had an agent, by certname.
     pub async fn agents(&self, after: &str, limit: u32) -> Result<Vec<String>, StoreError> {
         let page = vec![Value::owned(after), Value::Int(i64::from(limit))];
         self.query(ALL, page).await

@@ -1,8 +1,8 @@
-//! The audit chain: appending to it, reading it, and cutting off its old end.
+//! The audit chain: appending to it, reading it, and deleting its oldest entries.
 //!
-//! [`AuditRow`] is an entry as it stands. The rule: entries are only appended; the one statement
-//! that deletes takes the oldest, and whoever calls it has appended before what was cut off and
-//! with which hash.
+//! [`AuditRow`] is a stored entry. Invariant: entries are only appended. The one statement that
+//! deletes removes the oldest entries, and its caller first appends an entry that records the
+//! position and hash of the cut.
 
 use crate::StoreError;
 use crate::ledger::{self, Ledger};
@@ -13,41 +13,41 @@ use crate::value::{ColumnError, Columns, FromRow, Value};
 use crate::write::{Write, Written};
 use crate::writing::audit::{AuditMark, NewAudit};
 
-/// An entry as it stands.
+/// A stored entry of the audit chain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditRow {
-    /// Its number, from 1, without gaps.
+    /// Position in the chain, counted from 1 without gaps.
     pub seq: i64,
-    /// The encoding that was hashed.
+    /// Version of the encoding that was hashed.
     pub version: i64,
-    /// What it says.
+    /// Content of the entry.
     pub entry: NewAudit,
-    /// The hash of the entry before; of the first one, zeroes.
+    /// Hash of the previous entry; zeroes for the first entry.
     pub prev: [u8; 32],
-    /// Its own.
+    /// Hash of this entry.
     pub hash: [u8; 32],
 }
 
-/// Which entries to list; a field that is empty does not matter.
+/// Filter of a list of entries; an empty field matches every entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AuditFilter {
-    /// `orchestrator`, …
+    /// Service that handled the request, such as `orchestrator`.
     pub service: Option<String>,
-    /// `users`, …
+    /// Type of the actor, such as `users`.
     pub actor_type: Option<String>,
-    /// One of these.
+    /// Ids of actors, of which an entry matches one.
     pub actor_ids: Vec<String>,
-    /// `job`, …
+    /// Type of the object, such as `job`.
     pub object_type: Option<String>,
-    /// One of these.
+    /// Ids of objects, of which an entry matches one.
     pub object_ids: Vec<String>,
-    /// From where.
+    /// Address that the request came from.
     pub address: Option<String>,
-    /// Not before.
+    /// Earliest time, inclusive, in milliseconds since 1970.
     pub start_ms: Option<i64>,
-    /// Not after.
+    /// Latest time, inclusive, in milliseconds since 1970.
     pub end_ms: Option<i64>,
-    /// The newest first.
+    /// True to list the newest entries first.
     pub descending: bool,
 }
 
@@ -59,8 +59,9 @@ macro_rules! columns {
     };
 }
 
-/// A list of ids comes as `,a,,b,,`: an id that has a comma itself is found with no list. An entry
-/// that announces a command is left out: the one with its result says the same and more.
+/// A list of ids is passed as `,a,,b,,`, so an id that contains a comma is never found. Entries
+/// that announce a command are left out, since the entry with its result contains the same and
+/// more.
 macro_rules! matching {
     () => {
         " FROM audit WHERE phase <> 'intent' \
@@ -102,7 +103,7 @@ const CHECKPOINT: &str = concat!(
     columns!(),
     " FROM audit WHERE phase = 'checkpoint' ORDER BY seq DESC LIMIT 1"
 );
-/// The last of the oldest entries that may go: everything after it is younger.
+/// The last of the oldest entries that may be deleted: all entries after it are younger.
 const OLDER: &str = concat!(
     "SELECT ",
     columns!(),
@@ -119,8 +120,8 @@ pub(crate) const STATEMENTS: &[&str] = &[
 // === impl Store ===
 
 impl Store {
-    /// Appends entries to the chain and waits until they are durable: all of them or, on an
-    /// error, none. Answers where they stand.
+    /// Appends entries to the chain and waits until they are durable: all of them or, on an error,
+    /// none. Returns their positions and hashes.
     pub async fn append_audit(&self, entries: Vec<NewAudit>) -> Result<Vec<AuditMark>, StoreError> {
         if entries.is_empty() {
             return Ok(Vec::new());
@@ -131,7 +132,8 @@ impl Store {
         }
     }
 
-    /// What the ledger says is the last entry; number 0 and zeroes before the first one.
+    /// The last entry according to the ledger; number 0 and a hash of zeroes before the first
+    /// entry.
     pub async fn audit_head(&self) -> Result<AuditMark, StoreError> {
         let ledger: Option<Ledger> = self.query_one(ledger::READ, Vec::new()).await?;
         Ok(ledger.map_or(NO_ENTRY, |ledger| AuditMark {
@@ -140,25 +142,25 @@ impl Store {
         }))
     }
 
-    /// Entries from `seq` on, in their order.
+    /// At most `limit` entries from `seq` on, in ascending order.
     pub async fn audit_entries(&self, seq: i64, limit: u64) -> Result<Vec<AuditRow>, StoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         self.query(FROM, vec![Value::Int(seq), Value::Int(limit)])
             .await
     }
 
-    /// The last entry that is there.
+    /// The last stored entry.
     pub async fn last_audit_entry(&self) -> Result<Option<AuditRow>, StoreError> {
         self.query_one(LAST, Vec::new()).await
     }
 
-    /// The last entry that says what was cut off.
+    /// The last entry that records a deletion of old entries.
     pub async fn last_audit_checkpoint(&self) -> Result<Option<AuditRow>, StoreError> {
         self.query_one(CHECKPOINT, Vec::new()).await
     }
 
-    /// The last one of the oldest entries that were written before `at_ms`; `None` also when
-    /// there would be no other left.
+    /// The last of the oldest entries that were written before `at_ms`; `None` also when no other
+    /// entry would remain.
     pub async fn last_audit_entry_before(
         &self,
         at_ms: i64,
@@ -166,7 +168,7 @@ impl Store {
         self.query_one(OLDER, vec![Value::Int(at_ms)]).await
     }
 
-    /// Deletes at most `limit` of the oldest entries, none after `seq`. Answers how many.
+    /// Deletes at most `limit` of the oldest entries, none after `seq`. Returns the number deleted.
     pub async fn delete_audit_entries(&self, seq: i64, limit: u64) -> Result<u64, StoreError> {
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let values = vec![Value::Int(seq), Value::Int(limit)];
@@ -177,7 +179,7 @@ impl Store {
         .await
     }
 
-    /// A part of the entries that match, and how many there are; without those of phase `intent`.
+    /// One page of the matching entries and their total number, without those of phase `intent`.
     pub async fn audit_list(
         &self,
         filter: &AuditFilter,
@@ -230,7 +232,7 @@ impl AuditFilter {
 // === impl AuditRow ===
 
 impl AuditRow {
-    /// The hash that the entry should have.
+    /// The hash computed from the entry's content.
     pub fn computed_hash(&self) -> [u8; 32] {
         self.entry.hash(self.version, self.seq, &self.prev)
     }

@@ -1,7 +1,7 @@
-//! What shares a transaction.
+//! Requests that share a transaction.
 //!
-//! [`fill`] takes everything that waits, up to a bound: while one commit waits for the disk, the
-//! next batch gathers by itself, so nobody waits for a timer.
+//! [`fill`] takes every waiting request, up to a bound. While one commit waits for the disk, the
+//! next batch fills up, so no timer is needed.
 
 use tokio::sync::mpsc;
 
@@ -14,13 +14,13 @@ use crate::write::Written;
 #[derive(Default)]
 pub(crate) struct Batch {
     pub(crate) requests: Vec<Request>,
-    /// The store is being closed.
+    /// True when the store is being closed.
     pub(crate) last: bool,
     statements: usize,
     bytes: usize,
 }
 
-/// Starts with `first` and takes what waits in the queue.
+/// Starts a batch with `first` and adds the requests that wait in the queue.
 pub(crate) fn fill(first: Message, queue: &mut mpsc::Receiver<Message>) -> Batch {
     let mut batch = Batch::default();
     batch.push(first);
@@ -33,15 +33,15 @@ pub(crate) fn fill(first: Message, queue: &mut mpsc::Receiver<Message>) -> Batch
     batch
 }
 
-/// Tells each caller what was written.
+/// Sends each caller the result of its request.
 pub(crate) fn answer(requests: Vec<Request>, written: Vec<Written>) {
     for (request, written) in requests.into_iter().zip(written) {
-        // A caller that does not wait any more has nothing to be told.
+        // The receiver is gone if the caller stopped waiting.
         let _ = request.reply.send(Ok(written));
     }
 }
 
-/// Tells a caller that nothing was.
+/// Sends a caller the error; nothing of its request was written.
 pub(crate) fn fail(request: Request, error: StoreError) {
     tracing::warn!(%error, source = ?std::error::Error::source(&error), "a write failed");
     let _ = request.reply.send(Err(error));

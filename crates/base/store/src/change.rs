@@ -1,4 +1,4 @@
-//! What may change in a job, a run or the log, as data: [`Change`], and what became of it.
+//! Changes of a job, a run or the event log, as data: [`Change`], and its result, [`Applied`].
 
 use crate::JobNumber;
 use crate::writing::events::NewEvent;
@@ -6,97 +6,98 @@ use crate::writing::events::NewEvent;
 /// One change of a job or run, with its event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// A run goes on. Applied only if that is forward; see [`Applied`].
+    /// A run enters a state. Applied only if the state is further on; see [`Applied`].
     Run(RunChange),
-    /// A job goes on. Applied only if that is forward.
+    /// A job enters a state. Applied only if the state is further on.
     Job(JobChange),
-    /// The details of a run change, and not its state. Applied only while it is `running`.
+    /// The details of a run change, and its state does not. Applied only while the run is
+    /// `running`.
     Details(DetailsChange),
-    /// A job goes on to its next batch, or pauses before it. Applied only if that is forward, and the job is
-    /// neither over nor stopping.
+    /// A job starts its next batch, or pauses before it. Applied only if that is further on, and
+    /// the job is neither over nor stopping.
     Batch(BatchChange),
-    /// Something happened that changes no state. Applied if the job exists.
+    /// An event that changes no state. Applied if the job exists.
     Event(EventChange),
 }
 
-/// A run's next state.
+/// The next state of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunChange {
-    /// Of which job.
+    /// Number of the job.
     pub job: JobNumber,
-    /// On which node.
+    /// Certname of the run's node.
     pub certname: String,
     /// `ready`, `running`, `finished`, `failed`, `errored` or `skipped`.
     pub to_state: String,
-    /// When.
+    /// Time of the change in milliseconds since 1970.
     pub at_ms: i64,
-    /// Time that the run took, in milliseconds by a clock that is never set; `None` if that is not known.
+    /// Duration of the run in milliseconds, by a monotonic clock; `None` if it is not known.
     pub duration_ms: Option<i64>,
-    /// JSON; `None` keeps what is there.
+    /// Result as JSON; `None` keeps the stored one.
     pub result: Option<String>,
-    /// JSON; `None` keeps what is there.
+    /// Details as JSON; `None` keeps the stored ones.
     pub details: Option<String>,
-    /// What the node told as a secret, sealed by the caller. Kept for a plan that has not ended well;
-    /// otherwise it is dropped.
+    /// Sensitive output of the node, sealed by the caller. Kept for a plan that has not ended
+    /// successfully, otherwise dropped.
     pub sealed: Option<Vec<u8>>,
-    /// Its place in the log.
+    /// Event that is written to the log with the change.
     pub event: Option<NewEvent>,
 }
 
-/// New details of a run that is under way.
+/// New details of a run that is in progress.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DetailsChange {
     /// Number of the job.
     pub job: JobNumber,
     /// Certname of the run's node.
     pub certname: String,
-    /// A JSON object in the place of the one that is there.
+    /// A JSON object that replaces the stored one.
     pub details: String,
 }
 
-/// A job's next state.
+/// The next state of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobChange {
-    /// Which job.
+    /// Number of the job.
     pub job: JobNumber,
     /// `ready`, `running`, `stopping`, `stopped`, `finished` or `failed`.
     pub to_state: String,
-    /// When.
+    /// Time of the change in milliseconds since 1970.
     pub at_ms: i64,
-    /// Time that the job took, in milliseconds by a clock that is never set; `None` if that is not known.
+    /// Duration of the job in milliseconds, by a monotonic clock; `None` if it is not known.
     pub duration_ms: Option<i64>,
-    /// Its place in the log.
+    /// Event that is written to the log with the change.
     pub event: Option<NewEvent>,
 }
 
-/// A batch that a job starts, or the pause behind it.
+/// A batch that a job starts, or the pause after it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchChange {
-    /// Which job.
+    /// Number of the job.
     pub job: JobNumber,
     /// The batch that was started last, from 1.
     pub batch: u32,
-    /// The end of the pause behind it.
+    /// End of the pause after the batch, in milliseconds since 1970; `None` outside a pause.
     pub next_batch_ms: Option<i64>,
-    /// Its place in the log.
+    /// Event that is written to the log with the change.
     pub event: Option<NewEvent>,
 }
 
-/// An event by itself.
+/// An event without a change of state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventChange {
-    /// Of which job.
+    /// Number of the job.
     pub job: JobNumber,
-    /// What happened.
+    /// The event that is written to the log.
     pub event: NewEvent,
 }
 
-/// What became of a [`Change`].
+/// The result of a [`Change`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Applied {
-    /// `false`: the job or run is unknown, or it was there or further already; nothing was
-    /// written, no event either.
+    /// `false`: the job or run does not exist, or is in this state or a later one already; neither
+    /// the change nor its event was written.
     pub changed: bool,
-    /// The id of the event, if there was one and it was written.
+    /// Id of the event; `None` if there was none or it was not written.
     pub event_id: Option<i64>,
 }

@@ -1,23 +1,23 @@
-//! Check-ins: how nodes were classified lately. The rule: of each node, and in all, only the newest
-//! are kept.
+//! Check-ins: recent classifications of nodes. Invariant: only the newest are kept, for each node
+//! and in total.
 
 use crate::StoreError;
 use crate::step::Step;
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 
-/// One classification of one node.
+/// One classification of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckInRow {
-    /// A UUID that grows with time.
+    /// UUID whose order is that of time.
     pub id: String,
-    /// The node.
+    /// Certname of the node.
     pub certname: String,
-    /// When.
+    /// Time of the check-in in milliseconds since 1970.
     pub at_ms: i64,
-    /// Puppet's id of the catalog and the report, where it was told.
+    /// Puppet's id of the catalog and the report; `None` if it was not reported.
     pub transaction_uuid: Option<String>,
-    /// JSON.
+    /// Explanation of the classification, as JSON.
     pub explanation: String,
 }
 
@@ -53,7 +53,7 @@ pub(crate) const STATEMENTS: &[&str] = &[INSERT, PRUNE_NODE, PRUNE, OF_NODE, OF_
 // === impl Store ===
 
 impl Store {
-    /// Writes a check-in and forgets all but the newest `kept` of its node.
+    /// Writes a check-in and deletes all but the newest `kept` of its node.
     pub async fn insert_check_in(&self, row: CheckInRow, kept: u32) -> Result<(), StoreError> {
         let insert = Step {
             sql: INSERT,
@@ -72,18 +72,18 @@ impl Store {
         self.execute_all(vec![insert, prune]).await.map(|_| ())
     }
 
-    /// Forgets all but the newest `kept` of all nodes; says how many.
+    /// Deletes all but the newest `kept` check-ins of all nodes. Returns the number deleted.
     pub async fn prune_check_ins(&self, kept: u32) -> Result<u64, StoreError> {
         let values = vec![Value::Int(i64::from(kept))];
         self.execute(Step { sql: PRUNE, values }).await
     }
 
-    /// A node's check-ins, newest first.
+    /// Check-ins of a node, newest first.
     pub async fn check_ins_of(&self, certname: &str) -> Result<Vec<CheckInRow>, StoreError> {
         self.query(OF_NODE, vec![Value::owned(certname)]).await
     }
 
-    /// The check-ins of some nodes, by certname, newest first.
+    /// Check-ins of several nodes, ordered by certname, newest first.
     pub async fn check_ins(
         &self,
         nodes: u32,

@@ -1,5 +1,5 @@
-//! Environments that somebody announced to the classifier. The rule: there are at most as many as
-//! whoever adds one says.
+//! Environments that were announced to the classifier. Invariant: there are never more than the
+//! limit passed by the caller that adds one.
 
 use crate::StoreError;
 use crate::step::Step;
@@ -15,7 +15,8 @@ const DELETE: &str = "DELETE FROM classifier_environments WHERE name = $1";
 pub(crate) const STATEMENTS: &[&str] = &[ADD, ALL, DELETE];
 
 impl Store {
-    /// Adds a name where there are fewer than `most`. `false`: it was there, or there are as many.
+    /// Adds a name if there are fewer than `most`. `false`: it exists already, or the limit is
+    /// reached.
     pub async fn add_classifier_environment(
         &self,
         name: &str,
@@ -25,12 +26,12 @@ impl Store {
         Ok(self.execute(Step { sql: ADD, values }).await? > 0)
     }
 
-    /// All names, in order.
+    /// All names, sorted.
     pub async fn classifier_environments(&self) -> Result<Vec<String>, StoreError> {
         self.query(ALL, Vec::new()).await
     }
 
-    /// `false`: there was none.
+    /// Deletes a name. `false`: it does not exist.
     pub async fn delete_classifier_environment(&self, name: &str) -> Result<bool, StoreError> {
         let values = vec![Value::owned(name)];
         let step = Step {

@@ -1,80 +1,80 @@
-//! Deployments of code: who asked for what, and what became of it.
+//! Code deployments: the requests and their outcomes.
 //!
-//! [`CodeDeployRow`]; the rule: one that is over never changes.
+//! Invariant: a [`CodeDeployRow`] that is over never changes.
 
 use crate::StoreError;
 use crate::step::Step;
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 
-/// A deployment that is asked for.
+/// A requested deployment that is not written yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewCodeDeploy {
-    /// Of this row; a UUID.
+    /// UUID of this row.
     pub request_id: String,
-    /// Of which environment.
+    /// Name of the environment.
     pub environment: String,
     /// `deploy`, `remove`, `rollback`, `promote`, …
     pub action: String,
-    /// JSON.
+    /// Options of the request, as JSON.
     pub options: String,
-    /// The login of who asked.
+    /// Login of the user who requested the deployment.
     pub owner: String,
-    /// Free text.
+    /// Reason given by the user, as free text.
     pub reason: String,
-    /// `new` or `queued`.
+    /// First state: `new` or `queued`.
     pub state: String,
-    /// When.
+    /// Time of the request in milliseconds since 1970.
     pub queued_ms: i64,
 }
 
-/// A deployment as it stands.
+/// A stored deployment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeDeployRow {
-    /// Its number.
+    /// Number of the deployment.
     pub id: i64,
-    /// Of which environment.
+    /// Name of the environment.
     pub environment: String,
-    /// As in [`NewCodeDeploy`].
+    /// Action, as in [`NewCodeDeploy::action`].
     pub action: String,
-    /// JSON.
+    /// Options of the request, as JSON.
     pub options: String,
-    /// The login of who asked.
+    /// Login of the user who requested the deployment.
     pub owner: String,
-    /// Free text.
+    /// Reason given by the user, as free text.
     pub reason: String,
     /// `new`, `queued`, `deploying`, `syncing`, `synced` or `failed`.
     pub state: String,
-    /// When it was asked for.
+    /// Time of the request in milliseconds since 1970.
     pub queued_ms: i64,
-    /// When it began.
+    /// Start in milliseconds since 1970; `None` before.
     pub started_ms: Option<i64>,
-    /// When it was over.
+    /// End in milliseconds since 1970; `None` before.
     pub finished_ms: Option<i64>,
-    /// The deployment that did the work, where one served several.
+    /// The deployment that did the work, if one deployment served several requests.
     pub served_by: Option<i64>,
-    /// What was made live.
+    /// Signature of the code version that was made live.
     pub signature: Option<String>,
-    /// What was live until then.
+    /// Signature of the code version that was live before.
     pub before: Option<String>,
-    /// JSON: what changed, or the error.
+    /// The changes or the error, as JSON.
     pub outcome: Option<String>,
 }
 
-/// How a deployment ended.
+/// The end of a deployment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeDeployEnd {
-    /// `synced` or `failed`.
+    /// Last state: `synced` or `failed`.
     pub state: String,
-    /// When.
+    /// Time of the end in milliseconds since 1970.
     pub finished_ms: i64,
     /// The deployment that did the work.
     pub served_by: i64,
-    /// What was made live.
+    /// Signature of the code version that was made live.
     pub signature: Option<String>,
-    /// What was live until then.
+    /// Signature of the code version that was live before.
     pub before: Option<String>,
-    /// JSON.
+    /// The changes or the error, as JSON.
     pub outcome: String,
 }
 
@@ -123,8 +123,8 @@ const NEWEST: &str = concat!(
     " FROM code_deploys WHERE id IN (SELECT MAX(id) FROM code_deploys WHERE finished_ms IS NOT NULL \
      GROUP BY environment) AND NOT (action = 'remove' AND state = 'synced') ORDER BY environment"
 );
-// What is newest of an environment stays: it says who made live what is live. The newest of all stays, so
-// that no number is given twice.
+// The newest deployments of an environment stay, since they record who deployed the live version.
+// The newest of all stays, so that no number is used twice.
 const PRUNE: &str = "DELETE FROM code_deploys WHERE finished_ms < $1 AND id NOT IN \
      (SELECT MAX(id) FROM code_deploys WHERE state = 'synced' GROUP BY environment) \
      AND id < (SELECT MAX(id) FROM code_deploys)";
@@ -136,7 +136,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
 // === impl Store ===
 
 impl Store {
-    /// Writes deployments, all or none; gives their numbers.
+    /// Writes deployments, all or none. Returns their numbers.
     pub async fn insert_code_deploys(&self, new: &[NewCodeDeploy]) -> Result<Vec<i64>, StoreError> {
         let insert = |new: &NewCodeDeploy| Step {
             sql: INSERT,
@@ -161,7 +161,7 @@ impl Store {
         Ok(ids)
     }
 
-    /// Deployments come into a state that is not their last; the first time is when they began.
+    /// Sets a state other than the last one; the first time is recorded as the start.
     pub async fn enter_code_deploys(
         &self,
         ids: &[i64],
@@ -180,7 +180,7 @@ impl Store {
         Ok(())
     }
 
-    /// Deployments are over, in one transaction; one that was over stays as it is.
+    /// Ends deployments in one transaction; a deployment that is over already stays as it is.
     pub async fn end_code_deploys(
         &self,
         ids: &[i64],
@@ -202,17 +202,17 @@ impl Store {
         Ok(())
     }
 
-    /// One deployment.
+    /// The deployment with this number.
     pub async fn code_deploy(&self, id: i64) -> Result<Option<CodeDeployRow>, StoreError> {
         self.query_one(ONE, vec![Value::Int(id)]).await
     }
 
-    /// Those that are not over, oldest first.
+    /// Deployments that are not over, oldest first.
     pub async fn open_code_deploys(&self) -> Result<Vec<CodeDeployRow>, StoreError> {
         self.query(OPEN, Vec::new()).await
     }
 
-    /// Deployments before this number, newest first.
+    /// Deployments with lower numbers than this one, newest first.
     pub async fn code_deploys(
         &self,
         environment: Option<&str>,
@@ -227,7 +227,7 @@ impl Store {
         self.query(LIST, values).await
     }
 
-    /// The last deployment of each environment of which it failed.
+    /// The last deployment of each environment whose last deployment failed.
     pub async fn failed_code_deploys(&self) -> Result<Vec<CodeDeployRow>, StoreError> {
         self.query(FAILED, Vec::new()).await
     }
@@ -237,13 +237,14 @@ impl Store {
         self.query(LIVE, Vec::new()).await
     }
 
-    /// The newest deployment that is over of each environment, but for those that took the environment away.
+    /// The newest finished deployment of each environment, without those that removed the
+    /// environment.
     pub async fn newest_code_deploys(&self) -> Result<Vec<CodeDeployRow>, StoreError> {
         self.query(NEWEST, Vec::new()).await
     }
 
-    /// Forgets what was over before this moment, but for what says who made live what is live; says how
-    /// many.
+    /// Deletes deployments that ended before this time, except those that record who deployed the
+    /// live version. Returns the number deleted.
     pub async fn prune_code_deploys(&self, before_ms: i64) -> Result<u64, StoreError> {
         let (sql, values) = (PRUNE, vec![Value::Int(before_ms)]);
         self.execute(Step { sql, values }).await

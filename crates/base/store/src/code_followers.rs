@@ -1,4 +1,5 @@
-//! What followers are told of environments, and who follows: [`CodeGenerationRow`], [`CodeFollowerRow`].
+//! Switches of environments as followers see them, and the followers: [`CodeGenerationRow`],
+//! [`CodeFollowerRow`].
 
 use crate::StoreError;
 use crate::step::Step;
@@ -8,22 +9,22 @@ use crate::value::{ColumnError, Columns, FromRow, Value};
 /// The last switch of an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeGenerationRow {
-    /// Which.
+    /// Name of the environment.
     pub environment: String,
-    /// Its number among the switches of all environments.
+    /// Number of the switch, counted over all environments.
     pub generation: i64,
-    /// To which version; `None`: it was taken away.
+    /// Signature of the new version; `None`: the environment was removed.
     pub signature: Option<String>,
 }
 
-/// Somebody who follows.
+/// A follower: a file sync client that replicates code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeFollowerRow {
-    /// The certname.
+    /// Certname of the follower.
     pub name: String,
-    /// When it told what it has.
+    /// Time of its last report in milliseconds since 1970.
     pub seen_ms: i64,
-    /// JSON: what it has.
+    /// The versions that it reported to have, as JSON.
     pub report: String,
 }
 
@@ -42,7 +43,7 @@ pub(crate) const STATEMENTS: &[&str] = &[SWITCHED, GENERATIONS, SEEN, FOLLOWERS,
 // === impl Store ===
 
 impl Store {
-    /// An environment was switched.
+    /// Records the switch of an environment.
     pub async fn set_code_generation(&self, row: &CodeGenerationRow) -> Result<(), StoreError> {
         let values = vec![
             Value::owned(&row.environment),
@@ -53,12 +54,12 @@ impl Store {
         self.execute(Step { sql, values }).await.map(|_| ())
     }
 
-    /// The last switches, by environment.
+    /// The last switch of each environment, by environment.
     pub async fn code_generations(&self) -> Result<Vec<CodeGenerationRow>, StoreError> {
         self.query(GENERATIONS, Vec::new()).await
     }
 
-    /// A follower told what it has.
+    /// Records the report of a follower.
     pub async fn set_code_follower(&self, row: &CodeFollowerRow) -> Result<(), StoreError> {
         let values = vec![
             Value::owned(&row.name),
@@ -69,12 +70,12 @@ impl Store {
         self.execute(Step { sql, values }).await.map(|_| ())
     }
 
-    /// Who follows, by name.
+    /// All followers, by certname.
     pub async fn code_followers(&self) -> Result<Vec<CodeFollowerRow>, StoreError> {
         self.query(FOLLOWERS, Vec::new()).await
     }
 
-    /// Somebody follows no more.
+    /// Deletes a follower.
     pub async fn forget_code_follower(&self, name: &str) -> Result<(), StoreError> {
         let (sql, values) = (FORGET, vec![Value::owned(name)]);
         self.execute(Step { sql, values }).await.map(|_| ())

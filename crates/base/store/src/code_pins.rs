@@ -1,22 +1,23 @@
-//! Environments that stay with a version, whatever is deployed. [`CodePinRow`].
+//! Environments that are pinned to a code version, so that deployments do not change it:
+//! [`CodePinRow`].
 
 use crate::StoreError;
 use crate::step::Step;
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 
-/// An environment that stays with a version.
+/// An environment that is pinned to a version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodePinRow {
-    /// Which.
+    /// Name of the environment.
     pub environment: String,
-    /// With which version.
+    /// Signature of the pinned version.
     pub signature: String,
-    /// The login of who wants that.
+    /// Login of the user who pinned the version.
     pub owner: String,
-    /// Free text.
+    /// Reason given by the user, as free text.
     pub reason: String,
-    /// Since when.
+    /// Time of the pin in milliseconds since 1970.
     pub pinned_ms: i64,
 }
 
@@ -35,7 +36,7 @@ pub(crate) const STATEMENTS: &[&str] = &[PIN, UNPIN, ONE, ALL];
 // === impl Store ===
 
 impl Store {
-    /// From now on, the environment stays with this version.
+    /// Pins an environment to a version.
     pub async fn pin_code(&self, pin: &CodePinRow) -> Result<(), StoreError> {
         let values = vec![
             Value::owned(&pin.environment),
@@ -47,19 +48,19 @@ impl Store {
         self.execute(Step { sql: PIN, values }).await.map(|_| ())
     }
 
-    /// `false`: it did not stay with any.
+    /// Removes the pin of an environment. `false`: it had none.
     pub async fn unpin_code(&self, environment: &str) -> Result<bool, StoreError> {
         let values = vec![Value::owned(environment)];
         let rows = self.execute(Step { sql: UNPIN, values }).await?;
         Ok(rows > 0)
     }
 
-    /// The version that an environment stays with.
+    /// The pin of an environment; `None` if it has none.
     pub async fn code_pin(&self, environment: &str) -> Result<Option<CodePinRow>, StoreError> {
         self.query_one(ONE, vec![Value::owned(environment)]).await
     }
 
-    /// All of them, by environment.
+    /// All pins, by environment.
     pub async fn code_pins(&self) -> Result<Vec<CodePinRow>, StoreError> {
         self.query(ALL, Vec::new()).await
     }

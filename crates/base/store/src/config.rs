@@ -1,4 +1,4 @@
-//! [`StoreConfig`]: where the store is and how wide it is.
+//! [`StoreConfig`]: location and size of the store.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,30 +6,31 @@ use std::time::Duration;
 
 use crate::{OpenStoreError, defaults};
 
-/// What a store is opened with.
+/// Configuration with which a store is opened.
 #[derive(Clone)]
 pub struct StoreConfig {
-    /// `sqlite:PATH` or `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`.
+    /// URL of the database: `sqlite:PATH` or `postgresql://USER:PASSWORD@HOST:PORT/DATABASE`.
     pub url: String,
-    /// Reading connections.
+    /// Number of connections for reading.
     pub readers: usize,
-    /// How long a write waits for a lost PostgreSQL to come back.
+    /// Time for which a write waits until a lost PostgreSQL is back.
     pub patience: Duration,
-    /// The file that says how far the database's history went, so that an older copy of it is
-    /// noticed at the start; `None`: only while the process runs.
+    /// File that records the progress of the database's history, by which an older copy of the
+    /// database is detected at the start; `None`: it is detected only while the process runs.
     pub history: Option<PathBuf>,
-    /// True if an older history may be opened, to be [accepted](crate::Store::accept_older_history).
+    /// True if an older history may be opened, to be
+    /// [accepted](crate::Store::accept_older_history).
     pub older_history: bool,
 }
 
-/// The engine that a URL names.
+/// Engine that a URL names.
 pub(crate) enum Target {
     Sqlite(PathBuf),
     Postgres(String),
 }
 
 impl StoreConfig {
-    /// With default widths.
+    /// A configuration with the default number of readers and patience.
     pub fn new(url: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -40,7 +41,7 @@ impl StoreConfig {
         }
     }
 
-    /// A SQLite file; it is made if it does not exist.
+    /// A configuration for a SQLite file, which is created if it does not exist.
     pub fn sqlite(path: impl AsRef<std::path::Path>) -> Self {
         Self::new(format!("sqlite:{}", path.as_ref().display()))
     }
@@ -56,7 +57,7 @@ impl StoreConfig {
     }
 }
 
-/// Without the URL: it may hold a password.
+/// Omits the URL, which may contain a password.
 impl fmt::Debug for StoreConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoreConfig")

@@ -1,7 +1,7 @@
 //! Nodes with a connected agent, as of about a second ago.
 //!
-//! The rule: a server that starts reads here which nodes were connected when the last one ended, however
-//! that ended.
+//! Invariant: from here a starting server reads which nodes were connected when the previous server
+//! ended, however it ended.
 
 use crate::StoreError;
 use crate::step::Step;
@@ -18,7 +18,7 @@ pub(crate) const STATEMENTS: &[&str] = &[CAME, WENT, ALL];
 // === impl Store ===
 
 impl Store {
-    /// Keeps that nodes have come (`true`) and gone, in one transaction.
+    /// Records connections (`true`) and disconnections of nodes in one transaction.
     pub async fn nodes_changed(&self, changes: Vec<(String, bool)>) -> Result<(), StoreError> {
         let steps = changes.iter().map(|(certname, is_connected)| Step {
             sql: if *is_connected { CAME } else { WENT },
@@ -27,7 +27,7 @@ impl Store {
         self.execute_all(steps.collect()).await.map(drop)
     }
 
-    /// The next `limit` connected nodes behind `after`.
+    /// The next `limit` connected nodes after `after`, by certname.
     pub async fn connected_nodes(
         &self,
         after: &str,

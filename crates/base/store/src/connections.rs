@@ -1,18 +1,18 @@
-//! How nodes without an agent are reached: sealed bytes, and which nodes they are for.
+//! Connections to nodes without an agent: sealed data, and the nodes that each is for.
 //!
-//! The rule: a node has at most one connection, and a connection without nodes is not kept.
+//! Invariant: a node has at most one connection, and a connection without nodes is deleted.
 
 use crate::StoreError;
 use crate::step::Step;
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 
-/// A connection.
+/// A connection to nodes without an agent.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ConnectionRow {
-    /// A UUID.
+    /// UUID of the connection.
     pub id: String,
-    /// What the engine made of it.
+    /// The connection's settings, sealed by the engine.
     pub sealed: Vec<u8>,
 }
 
@@ -30,17 +30,17 @@ pub(crate) const STATEMENTS: &[&str] = &[ALL, NODES, INSERT, PUT_NODE, DELETE_NO
 // === impl Store ===
 
 impl Store {
-    /// All connections.
+    /// All connections, without their nodes.
     pub async fn connections(&self) -> Result<Vec<ConnectionRow>, StoreError> {
         self.query(ALL, Vec::new()).await
     }
 
-    /// Certnames, each with the id of its connection.
+    /// Certnames of all nodes, each with the id of its connection.
     pub async fn connection_nodes(&self) -> Result<Vec<(String, String)>, StoreError> {
         self.query(NODES, Vec::new()).await
     }
 
-    /// A connection for these nodes, in the place of those that they have.
+    /// Writes a connection for these nodes, which replaces their former ones.
     pub async fn insert_connection(
         &self,
         row: ConnectionRow,
@@ -58,7 +58,7 @@ impl Store {
         self.execute_all(steps.collect()).await.map(|_| ())
     }
 
-    /// Forgets how these nodes are reached.
+    /// Deletes the connections of these nodes.
     pub async fn delete_connections(&self, certnames: Vec<String>) -> Result<(), StoreError> {
         let nodes = certnames.iter().map(|certname| Step {
             sql: DELETE_NODE,
@@ -85,7 +85,7 @@ impl FromRow for ConnectionRow {
     }
 }
 
-/// Never the bytes.
+/// Omits the sealed bytes.
 impl std::fmt::Debug for ConnectionRow {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ConnectionRow")

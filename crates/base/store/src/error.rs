@@ -1,4 +1,4 @@
-//! What can go wrong: [`OpenStoreError`] at the start, [`StoreError`] afterwards.
+//! Errors: [`OpenStoreError`] at the start, [`StoreError`] afterwards.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,125 +7,125 @@ use crate::OlderHistory;
 use crate::migrations::MigrateError;
 use crate::value::ColumnError;
 
-/// Why a store cannot be opened.
+/// Error of opening a store.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenStoreError {
-    /// The URL is of another kind.
+    /// The URL has another scheme.
     #[error(
         "the store's URL begins with neither `sqlite:` nor `postgresql://`; write for example \
          `sqlite:/var/lib/tutti/tutti.db`"
     )]
     UnknownUrl,
-    /// The URL is of PostgreSQL and wrong.
+    /// The URL is one of PostgreSQL, but invalid.
     #[error("the store's PostgreSQL URL cannot be read: {what}")]
     InvalidUrl {
-        /// Where.
+        /// The invalid part of the URL.
         what: String,
     },
-    /// The certificates of the URL cannot be used.
+    /// The certificates named in the URL cannot be used.
     #[error("the store's PostgreSQL URL names certificates that cannot be used")]
     Tls {
         /// Name of the file and reason.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// Another server process has the SQLite file.
+    /// Another server process holds the SQLite file.
     #[error(
         "{place} is in use by another server process ({holder}); stop it first, or give this one a \
          database of its own"
     )]
     Locked {
-        /// The database.
+        /// Path of the database.
         place: String,
-        /// The other's process id, where known.
+        /// Process id of the holder, if it is known.
         holder: String,
     },
-    /// A file or directory.
+    /// A file or directory cannot be used.
     #[error("cannot open {}", path.display())]
     Io {
-        /// Which.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// The database has less than was committed to it.
+    /// The database has fewer commits than were made.
     #[error(
         "{0}. A standby that lagged behind was promoted, or a backup was restored. Bring the newer \
          database back if it is still there; otherwise `tutti accept-older-history` goes on with \
          this one"
     )]
     HistoryWentBack(Box<OlderHistory>),
-    /// The file beside the database that says how far its history went.
+    /// The history file beside the database cannot be used.
     #[error(transparent)]
     HistoryFile(#[from] HistoryFileError),
-    /// The schema.
+    /// The schema cannot be used or migrated.
     #[error(transparent)]
     Migrate(#[from] MigrateError),
-    /// The engine said no.
+    /// The engine returned an error.
     #[error("cannot open the store at {place}")]
     Engine {
-        /// The path, or host and database.
+        /// Path of the database, or its host and name.
         place: String,
-        /// Why.
+        /// Error of the engine.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 
-/// Why a read or write failed. Unless said otherwise, nothing of a failed write was kept.
+/// Error of a read or write. Unless stated otherwise, nothing of a failed write was kept.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     /// The store was closed.
     #[error("the store is closed")]
     Closed,
-    /// A state that this version does not know.
+    /// The state is not known to this version.
     #[error("no {of} has the state {state:?}")]
     UnknownState {
         /// `job` or `run`.
         of: &'static str,
-        /// As given.
+        /// The state as passed by the caller.
         state: String,
     },
-    /// A job without any state.
+    /// A new job without any state.
     #[error("a new job has no state: give the states that it enters, in their order")]
     NoState,
-    /// No space left.
+    /// The disk has no space left.
     #[error(
         "the disk of the store is full; nothing of this write was kept, free some space and it \
          will work again"
     )]
     DiskFull(#[source] Source),
-    /// PostgreSQL does not answer, or the database cannot take any write now (it is read-only,
-    /// locked or out of resources).
+    /// PostgreSQL does not answer, or the database accepts no writes now (it is read-only, locked
+    /// or out of resources).
     #[error("the database is not reachable or not writable; nothing of this write was kept")]
     Unavailable(#[source] Source),
     /// The commit was sent and its answer was lost. Commits of [`Change`](crate::Change)s may be
-    /// repeated: what was applied is then reported as unchanged.
+    /// repeated: changes that were applied are then reported as unchanged.
     #[error("the commit was sent and no answer came: it may or may not be kept")]
     OutcomeUnknown(#[source] Source),
-    /// Another server took the database over while this one had lost it.
+    /// Another server took the database over while this one had no connection to it.
     #[error("another server process took over this database; this one must end")]
     Superseded,
-    /// The database has less than this process committed to it.
+    /// The database has fewer commits than this process made.
     #[error(
         "the database has {found} commits and this server had made {own}: an older copy of it \
          answers, such as a standby that lagged behind; this server must end, and the next start \
          says what to do"
     )]
     HistoryWentBack {
-        /// The last commit of this process.
+        /// Number of the last commit of this process.
         own: i64,
-        /// The last one of the database.
+        /// Number of the last commit in the database.
         found: i64,
     },
-    /// The file of the database is another one than was opened.
+    /// The file at the database's path is not the one that was opened.
     #[error("{} was replaced or removed while it was used; this server must end", path.display())]
     Replaced {
         /// Path of the file.
         path: PathBuf,
     },
-    /// The engine refused what the statement says: the same again would be refused again.
+    /// The engine refused the content of the statement; repeating it would fail again.
     #[error("the database refused the statement")]
     Refused(#[source] Source),
-    /// What was read is not what the schema says.
+    /// A value that was read does not conform to the schema.
     #[error("the database holds something that this version cannot read")]
     Corrupt(#[source] Source),
 }
@@ -133,7 +133,7 @@ pub enum StoreError {
 /// A cause that several callers of one batch may share.
 pub type Source = Arc<dyn std::error::Error + Send + Sync>;
 
-/// Error of the file that says how far the database's history went.
+/// Error of the history file.
 #[derive(Debug, thiserror::Error)]
 pub enum HistoryFileError {
     /// The file cannot be read.
@@ -141,7 +141,7 @@ pub enum HistoryFileError {
     Read {
         /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         source: std::io::Error,
     },
     /// The content is not that of a history file.
@@ -153,7 +153,7 @@ pub enum HistoryFileError {
     Content {
         /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of decoding the file.
         source: decode_errors::DecodeError,
     },
     /// The file cannot be written.
@@ -164,7 +164,7 @@ pub enum HistoryFileError {
 // === impl StoreError ===
 
 impl StoreError {
-    /// True if this store accepts no writes any more, so that its process must end.
+    /// True if this store accepts no more writes, so that its process must end.
     pub fn is_end(&self) -> bool {
         matches!(
             self,
@@ -187,7 +187,7 @@ impl From<rusqlite::Error> for StoreError {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
                 Self::Corrupt(Arc::new(error))
             }
-            // The file cannot be written now, whatever the statement says.
+            // The file cannot be written now, whatever the statement is.
             Some(
                 ErrorCode::SystemIoFailure
                 | ErrorCode::CannotOpen

@@ -12,7 +12,7 @@ use crate::value::{ColumnError, Columns, FromRow, Value};
 pub struct ConnectionRow {
     /// UUID of the connection.
     pub id: String,
-    /// The connection's settings, sealed by the engine.
+    /// The connection's settings, sealed.
     pub sealed: Vec<u8>,
 }
 

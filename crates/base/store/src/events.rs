@@ -4,22 +4,22 @@ use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 use crate::{JobNumber, StoreError};
 
-/// An event as it stands in the log.
+/// A stored event of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventRow {
-    /// Ascending over all jobs; with gaps.
+    /// Id of the event, ascending over all jobs, with gaps.
     pub id: i64,
-    /// Of which job.
+    /// Number of the job.
     pub job: JobNumber,
-    /// `node_running`, …
+    /// Type of the event, such as `node_running`.
     pub kind: String,
-    /// When.
+    /// Time of the event in milliseconds since 1970.
     pub at_ms: i64,
-    /// Of which node, if of one.
+    /// Certname of the node, for an event of a single node.
     pub certname: Option<String>,
-    /// JSON.
+    /// Details of the event, as JSON.
     pub details: String,
-    /// For people.
+    /// Text shown to users.
     pub message: String,
 }
 
@@ -39,7 +39,7 @@ pub(crate) const STATEMENTS: &[&str] = &[OF_JOB, OF_ALL, LAST_ID, NODE_COUNTS];
 // === impl Store ===
 
 impl Store {
-    /// Events of a job from `from_id` on, in order.
+    /// Events of a job from `from_id` on, in ascending order.
     pub async fn events(
         &self,
         job: JobNumber,
@@ -55,7 +55,7 @@ impl Store {
         self.query(OF_JOB, values).await
     }
 
-    /// Events of all jobs from `from_id` on, in order.
+    /// Events of all jobs from `from_id` on, in ascending order.
     pub async fn all_events(
         &self,
         from_id: i64,
@@ -66,7 +66,7 @@ impl Store {
             .await
     }
 
-    /// Counts of a job's events of single nodes by type, up to this event.
+    /// Numbers of a job's node events by type, up to this event.
     pub async fn node_event_counts(
         &self,
         job: JobNumber,
@@ -83,7 +83,7 @@ impl Store {
     }
 }
 
-/// A type of events and how many there are.
+/// A type of events and their number.
 struct KindCount((String, i64));
 
 // === impl KindCount ===

@@ -1,21 +1,22 @@
-//! Groups of users, as a directory knows them, and who was in them at his last login.
+//! User groups of external directories, and their members as of each user's last login.
 
 use crate::StoreError;
 use crate::step::Step;
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 
-/// A group.
+/// A user group of an external directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupRow {
-    /// A UUID.
+    /// UUID of the group.
     pub id: String,
-    /// The directory's name for it; unique, case counts.
+    /// Name of the group in the directory; unique and case-sensitive.
     pub login: String,
-    /// The name for people.
+    /// Name shown to users.
     pub display_name: String,
-    /// The directory or identity provider that it is of, as [`UserOrigin`](crate::UserOrigin)
-    /// has it; only users of that one can be in it. Empty: no directory, so it has no members.
+    /// The directory or identity provider of the group, in the form of
+    /// [`UserOrigin`](crate::UserOrigin); only its users can be members. Empty: no directory, so
+    /// the group has no members.
     pub origin: String,
 }
 
@@ -32,7 +33,7 @@ const MEMBERS: &str = "SELECT user_id FROM group_members WHERE group_id = $1 ORD
 const OF_USER: &str = "SELECT group_id FROM group_members WHERE user_id = $1 ORDER BY group_id";
 const MEMBERSHIPS: &str = "SELECT user_id, group_id FROM group_members ORDER BY user_id, group_id";
 const LEAVE_ALL: &str = "DELETE FROM group_members WHERE user_id = $1";
-/// A group that is not imported, or is of another directory, is left out.
+/// A group that is not imported, or belongs to another directory, is left out.
 const JOIN: &str = "INSERT INTO group_members (group_id, user_id) \
      SELECT id, $2 FROM user_groups WHERE login = $1 AND origin = $3 AND origin <> '' \
      ON CONFLICT DO NOTHING";
@@ -60,7 +61,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
 // === impl Store ===
 
 impl Store {
-    /// `false`: the name (or id) is taken and nothing was written.
+    /// Writes a group. `false`: its name or id is taken and nothing was written.
     pub async fn insert_group(&self, group: GroupRow) -> Result<bool, StoreError> {
         let values = [&group.id, &group.login, &group.display_name, &group.origin];
         let values = values.map(|text| Value::owned(text)).to_vec();
@@ -68,15 +69,15 @@ impl Store {
         Ok(self.execute(Step { sql, values }).await? > 0)
     }
 
-    /// A new name for people. `false`: there is no such group.
+    /// Sets the display name. `false`: the group does not exist.
     pub async fn rename_group(&self, id: &str, display_name: &str) -> Result<bool, StoreError> {
         let values = vec![Value::owned(id), Value::owned(display_name)];
         let sql = RENAME;
         Ok(self.execute(Step { sql, values }).await? > 0)
     }
 
-    /// Binds a group to another directory. Its members leave it: they were told of by the one
-    /// before. `false`: there is no such group.
+    /// Binds a group to another directory and removes its members, which came from the previous
+    /// directory. `false`: the group does not exist.
     pub async fn bind_group(&self, id: &str, origin: &str) -> Result<bool, StoreError> {
         let leave = Step {
             sql: DELETE_MEMBERS,
@@ -90,14 +91,14 @@ impl Store {
         Ok(rows.last().is_some_and(|bound| *bound > 0))
     }
 
-    /// Binds the groups that were imported before groups were bound, and whose members do not
-    /// tell the directory. Does nothing when it is called again. Returns how many there were.
+    /// Binds the groups that were imported before groups had a directory, and whose members do not
+    /// identify it. Does nothing when it is called again. Returns the number of groups.
     pub async fn bind_undecided_groups(&self, origin: &str) -> Result<u64, StoreError> {
         let (sql, values) = (BIND_UNDECIDED, vec![Value::owned(origin)]);
         self.execute(Step { sql, values }).await
     }
 
-    /// All groups, by the directory's name.
+    /// All groups, by the name in the directory.
     pub async fn groups(&self) -> Result<Vec<GroupRow>, StoreError> {
         self.query(ALL, Vec::new()).await
     }
@@ -112,17 +113,18 @@ impl Store {
         self.query(MEMBERS, vec![Value::owned(id)]).await
     }
 
-    /// Ids of the groups that a user is in.
+    /// Ids of the groups of a user.
     pub async fn groups_of_user(&self, user: &str) -> Result<Vec<String>, StoreError> {
         self.query(OF_USER, vec![Value::owned(user)]).await
     }
 
-    /// Every user id with each of his group ids.
+    /// Every pair of a user's id and the id of one of the user's groups.
     pub async fn memberships(&self) -> Result<Vec<(String, String)>, StoreError> {
         self.query(MEMBERSHIPS, Vec::new()).await
     }
 
-    /// The groups of the directory `origin` that a user is in, by its names: those and no others.
+    /// Sets the groups of the directory `origin` that a user is in, by their names in the
+    /// directory; the user leaves all others.
     pub async fn set_groups_of_user(
         &self,
         user: &str,
@@ -142,7 +144,7 @@ impl Store {
         self.execute_all(steps).await.map(|_| ())
     }
 
-    /// With its roles and members. `false`: there was none.
+    /// Deletes a group with its roles and members. `false`: it does not exist.
     pub async fn delete_group(&self, id: &str) -> Result<bool, StoreError> {
         let steps = [DELETE_ROLES, DELETE_MEMBERS, DELETE].map(|sql| Step {
             sql,

@@ -1,11 +1,11 @@
 //! Progress of a database's history, as one server process knows it: [`History`].
 //!
-//! Every commit has a number, which the ledger counts. The rule: a commit follows the last one of
-//! this process. A database that has fewer is an older one (a standby that lagged behind and was
-//! promoted, a backup that was restored), one that has more is written by another process; in both
-//! cases nothing more is committed. A [`HistoryMark`] beside the database says the same across
-//! restarts. It is written at most once in [`HISTORY_MARK_INTERVAL`] and at the end, so it may be
-//! behind the database, and is never ahead of it.
+//! Every commit has a number, which the ledger counts. Invariant: a commit follows the last one of
+//! this process. A database with fewer commits is an older one (a standby that lagged behind and
+//! was promoted, or a backup that was restored); a database with more commits is written by another
+//! process. In both cases nothing more is committed. A [`HistoryMark`] beside the database carries
+//! this across restarts. It is written at most once in [`HISTORY_MARK_INTERVAL`] and at the end, so
+//! it may be behind the database, and is never ahead of it.
 
 use std::path::{Path, PathBuf};
 use std::time::{Instant, SystemTime};
@@ -19,45 +19,46 @@ use crate::ledger::Ledger;
 use crate::older_history::OlderHistory;
 use crate::{HistoryFileError, OpenStoreError};
 
-/// A place in the history of a database.
+/// A position in the history of a database.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HistoryMark {
-    /// The database, which its copies share.
+    /// Random identity of the database, which its copies share.
     pub identity: String,
     /// Number of starts of server processes so far.
     pub epoch: i64,
     /// Number of commits made so far.
     pub commits: i64,
-    /// The last job's number.
+    /// Number of the last job.
     pub job: i64,
-    /// The last event's id.
+    /// Id of the last event.
     pub event: i64,
-    /// The number of the last entry of the audit.
+    /// Number of the last entry of the audit chain.
     pub audit: i64,
     /// Time of this mark in milliseconds since 1970; 0 if it is not known.
     pub at_ms: i64,
 }
 
-/// Last commit of this process, and the mark of it beside the database.
+/// The last commit of this process, and the mark beside the database.
 #[derive(Debug)]
 pub(crate) struct History {
     file: Option<PathBuf>,
     identity: String,
     last: Ledger,
-    /// The number of a commit of which it is not known whether it took place.
+    /// Number of a commit of which it is not known if it took place.
     in_doubt: Option<i64>,
-    /// Below this the file is not written: it names an older history that is not accepted yet.
+    /// Number of commits below which the file is not written, since it names an older history that
+    /// is not accepted yet.
     floor: i64,
     /// Time of the last write of the file, and the number of commits in it.
     saved: Option<(Instant, i64)>,
-    /// Reason for which nothing more is committed; `None` while commits are made.
+    /// Reason for which commits ended; `None` while commits are made.
     ended: watch::Sender<Option<StoreError>>,
 }
 
 // === impl History ===
 
 impl History {
-    /// Compares the database with the file, if there is one.
+    /// Compares the database with the file, if it exists.
     pub(crate) fn open(
         file: Option<&Path>,
         place: &str,
@@ -85,7 +86,7 @@ impl History {
         }))
     }
 
-    /// The history of a process that has just begun its epoch.
+    /// The history of a process that has just started its epoch.
     pub(crate) fn of_epoch(
         file: Option<PathBuf>,
         identity: String,
@@ -103,7 +104,7 @@ impl History {
         }
     }
 
-    /// Becomes `Some` when nothing more is committed.
+    /// Watches the end of commits: `Some(reason)` once commits have ended.
     pub(crate) fn ended(&self) -> watch::Receiver<Option<StoreError>> {
         self.ended.subscribe()
     }
@@ -117,13 +118,14 @@ impl History {
         self.ended.borrow().clone().map_or(Ok(()), Err)
     }
 
-    /// Compares what stands in the database; `found.commits` is the last commit that took place.
+    /// Compares the ledger found in the database; `found.commits` is the last commit that took
+    /// place.
     pub(crate) fn found(&mut self, found: &Ledger) -> Result<(), StoreError> {
         let (own, doubtful) = (self.last.commits, self.in_doubt);
         if found.epoch == self.last.epoch
             && (found.commits == own || Some(found.commits) == doubtful)
         {
-            // Its session has ended by now: it did not take place.
+            // Its session has ended by now, so the commit did not take place.
             self.in_doubt = doubtful.filter(|_| found.commits != own);
             return Ok(());
         }
@@ -141,7 +143,7 @@ impl History {
         Err(error)
     }
 
-    /// Compares the ledger as a transaction finds it that has counted itself already.
+    /// Compares the ledger as read inside a transaction that has counted itself already.
     pub(crate) fn begun(&mut self, ledger: &Ledger) -> Result<(), StoreError> {
         self.found(&Ledger {
             commits: ledger.commits - 1,
@@ -149,7 +151,7 @@ impl History {
         })
     }
 
-    /// Nothing more is committed.
+    /// Ends commits for this reason.
     pub(crate) fn end(&mut self, error: StoreError) {
         tracing::error!(%error, "nothing more is written to this database");
         self.ended.send_replace(Some(error));
@@ -159,13 +161,13 @@ impl History {
         self.in_doubt = Some(commits);
     }
 
-    /// A commit took place.
+    /// Records a commit that took place.
     pub(crate) fn committed(&mut self, ledger: Ledger) {
         self.last = ledger;
         self.in_doubt = None;
     }
 
-    /// True if the file is behind, and was written long enough ago.
+    /// True if the file is behind, and was last written long enough ago.
     pub(crate) fn is_due(&self) -> bool {
         let is_old = |(at, _): (Instant, i64)| at.elapsed() >= HISTORY_MARK_INTERVAL;
         self.is_behind() && (self.ended.borrow().is_some() || self.saved.is_none_or(is_old))
@@ -176,7 +178,7 @@ impl History {
         commits >= self.floor && self.saved.is_none_or(|(_, saved)| saved != commits)
     }
 
-    /// Writes the file, if it is behind. Waits for the disk.
+    /// Writes the file if it is behind. Waits for the disk.
     pub(crate) fn save(&mut self) {
         if let Some(unsaved) = self.unsaved() {
             let commits = unsaved.write();
@@ -195,14 +197,15 @@ impl History {
         })
     }
 
-    /// The commits that the file names now; `None`: it could not be written, and is tried again.
+    /// Records the number of commits that the file names now; `None`: it could not be written, and
+    /// the write is repeated.
     pub(crate) fn saved(&mut self, commits: Option<i64>) {
         let before = self.saved.map_or(0, |(_, commits)| commits);
         self.saved = Some((Instant::now(), commits.unwrap_or(before)));
     }
 }
 
-/// A file to be written.
+/// A history file that is still to be written.
 #[derive(Debug)]
 pub(crate) struct Unsaved {
     file: PathBuf,
@@ -210,7 +213,7 @@ pub(crate) struct Unsaved {
 }
 
 impl Unsaved {
-    /// Waits for the disk; gives the commits that the file names, if it was written.
+    /// Waits for the disk. Returns the number of commits that the file names, if it was written.
     pub(crate) fn write(self) -> Option<i64> {
         match self.mark.write(&self.file) {
             Ok(()) => Some(self.mark.commits),
@@ -237,7 +240,7 @@ impl HistoryMark {
         }
     }
 
-    /// Reads the file; `None`: there is none.
+    /// Reads the file; `None` if it does not exist.
     fn read(path: &Path) -> Result<Option<Self>, HistoryFileError> {
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,

@@ -1,6 +1,6 @@
-//! What agents told about themselves: facts, and their last reports.
+//! Inventory of the agents: facts, and their last reports.
 //!
-//! [`InventoryNodeRow`] is one node. The rules: facts that come late never replace newer ones, and
+//! [`InventoryNodeRow`] is a node. Invariants: facts that arrive late never replace newer ones, and
 //! a node keeps a bounded number of reports.
 
 use crate::StoreError;
@@ -9,38 +9,38 @@ use crate::step::Step;
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 
-/// A node as it stands.
+/// A stored node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InventoryNodeRow {
-    /// The node.
+    /// Certname of the node.
     pub certname: String,
-    /// What it told; `None`: it has been seen and told nothing yet.
+    /// Facts of the node; `None` if it was seen and has not sent any yet.
     pub facts: Option<InventoryFacts>,
 }
 
-/// What a node told about itself.
+/// The facts and environment that a node reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InventoryFacts {
-    /// A JSON object.
+    /// The facts, as a JSON object.
     pub facts: String,
-    /// A JSON object: what its certificate says.
+    /// Trusted facts from the node's certificate, as a JSON object.
     pub trusted: String,
-    /// The environment that it asks for.
+    /// The environment that the node requests.
     pub environment: Option<String>,
-    /// When they were collected.
+    /// Time at which the facts were collected, in milliseconds since 1970.
     pub at_ms: i64,
 }
 
 /// A report of one Puppet run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InventoryReportRow {
-    /// The node.
+    /// Certname of the node.
     pub certname: String,
-    /// The run's id.
+    /// Puppet's id of the run.
     pub transaction_uuid: String,
-    /// When the server got it.
+    /// Time at which the server received the report, in milliseconds since 1970.
     pub received_ms: i64,
-    /// A JSON object.
+    /// The report, as a JSON object.
     pub report: String,
 }
 
@@ -89,7 +89,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
 // === impl Store ===
 
 impl Store {
-    /// Keeps that the nodes exist.
+    /// Records that the nodes exist.
     pub async fn inventory_seen(&self, certnames: &[String]) -> Result<(), StoreError> {
         let step = |certname: &String| Step {
             sql: SEEN,
@@ -104,7 +104,7 @@ impl Store {
         }
     }
 
-    /// Keeps what a node told. `false`: the store has newer facts, and nothing was written.
+    /// Writes the facts of a node. `false`: the store has newer facts, and nothing was written.
     pub async fn put_inventory_facts(
         &self,
         certname: &str,
@@ -120,7 +120,7 @@ impl Store {
         Ok(self.execute(Step { sql: FACTS, values }).await? > 0)
     }
 
-    /// Keeps a report, and of the node's older ones so many that it has `keep` in all.
+    /// Writes a report, and deletes the node's oldest reports beyond `keep`.
     pub async fn put_inventory_report(
         &self,
         report: &InventoryReportRow,
@@ -143,7 +143,7 @@ impl Store {
         self.execute_all(vec![insert, trim]).await.map(drop)
     }
 
-    /// Forgets a node. `false`: there was none.
+    /// Deletes a node. `false`: it does not exist.
     pub async fn delete_inventory_node(&self, certname: &str) -> Result<bool, StoreError> {
         let steps = [DELETE_REPORTS, DELETE_NODE].map(|sql| Step {
             sql,
@@ -153,7 +153,7 @@ impl Store {
         Ok(rows.last().is_some_and(|deleted| *deleted > 0))
     }
 
-    /// At most `limit` nodes whose certname follows `after`, by certname (`""`: the first ones).
+    /// At most `limit` nodes after `after` (`""`: from the first one), by certname.
     pub async fn inventory_nodes(
         &self,
         after: &str,
@@ -163,7 +163,8 @@ impl Store {
         self.query(NODES, values).await
     }
 
-    /// The reports of the nodes that follow `after`, up to `last`: by certname, newest first.
+    /// The reports of the nodes after `after`, up to and including `last`: by certname, newest
+    /// first.
     pub async fn inventory_reports(
         &self,
         after: &str,

@@ -1,23 +1,23 @@
-//! By what jobs and plan jobs are ordered: [`JobOrder`], and the statement of each order.
+//! The order of jobs and plan jobs: [`JobOrder`], and the statement of each order.
 
-/// By what jobs are ordered; ties are broken by number.
+/// Order of jobs; ties are broken by number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum JobOrder {
-    /// By number, as numbers.
+    /// By job number, compared as a number.
     #[default]
     Number,
     /// By the owner's login.
     Owner,
-    /// By the last change of state.
+    /// By the time of the last change of state.
     Changed,
-    /// By the environment.
+    /// By the name of the environment.
     Environment,
-    /// By the state's name.
+    /// By the name of the state.
     State,
 }
 
-/// For each order the statement of a page, upward and downward. `$page` makes one from the text
-/// behind `ORDER BY`.
+/// The statements of a page in each order, ascending and descending. `$page` makes one from the
+/// text after `ORDER BY`.
 macro_rules! pages {
     ($page:ident) => {{
         use $crate::job_order::JobOrder;

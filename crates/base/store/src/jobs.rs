@@ -10,85 +10,85 @@ use crate::write::{Write, Written};
 use crate::writing::jobs::NewJob;
 use crate::{JobNumber, RunRow, StoreError};
 
-/// A job as it stands.
+/// A stored job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobRow {
-    /// Its name.
+    /// Number of the job.
     pub number: JobNumber,
-    /// `task`, `deploy`, …
+    /// Command that requested the job, such as `task` or `deploy`.
     pub command: String,
-    /// `task`, `deploy` or `plan_task`.
+    /// Type for filters: `task`, `deploy` or `plan_task`.
     pub kind: String,
-    /// The task's name.
+    /// Name of the task; `None` for jobs without one.
     pub task: Option<String>,
-    /// `ready`, `running`, …
+    /// State of the job, such as `ready` or `running`.
     pub state: String,
-    /// May be empty.
+    /// Name of the environment; may be empty.
     pub environment: String,
-    /// JSON.
+    /// Options of the request, as JSON.
     pub options: String,
-    /// The owner's login.
+    /// Login of the owner.
     pub owner: String,
-    /// Free text.
+    /// Description given by the user, as free text.
     pub description: String,
-    /// JSON.
+    /// Data given by the user, as JSON.
     pub userdata: String,
-    /// How many runs.
+    /// Number of runs of the job.
     pub node_count: u64,
-    /// When it was written.
+    /// Time at which the job was written, in milliseconds since 1970.
     pub created_ms: i64,
-    /// When it became `running`.
+    /// Time at which the job became `running`, in milliseconds since 1970.
     pub started_ms: Option<i64>,
-    /// When it ended.
+    /// Time at which the job ended, in milliseconds since 1970.
     pub finished_ms: Option<i64>,
-    /// When it entered its state.
+    /// Time at which the job entered its state, in milliseconds since 1970.
     pub changed_ms: i64,
-    /// Time that it took, in milliseconds by a clock that is never set; `None` if it is not over, or if that is
-    /// not known.
+    /// Duration of the job in milliseconds, by a monotonic clock; `None` if the job is not over, or
+    /// if the duration is not known.
     pub duration_ms: Option<i64>,
-    /// Progress through its batches; `None` if it has none.
+    /// Progress through the batches; `None` if the job has none.
     pub rollout: Option<RolloutRow>,
 }
 
 /// Progress of a job through its batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RolloutRow {
-    /// How many batches there are.
+    /// Number of batches of the job.
     pub batches: u32,
     /// The batch that was started last, from 1.
     pub batch: u32,
-    /// The end of the pause that the job is in.
+    /// End of the current pause in milliseconds since 1970; `None` outside a pause.
     pub next_batch_ms: Option<i64>,
 }
 
-/// How many runs of a batch are in a state.
+/// Number of runs of a batch that are in a state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchStateRow {
     /// The batch, from 1.
     pub batch: u32,
-    /// `ready`, `running`, …
+    /// State of the runs, such as `ready` or `running`.
     pub state: String,
-    /// How many.
+    /// Number of runs in the state.
     pub count: u64,
 }
 
 /// A state that a job entered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobStateRow {
-    /// Its name.
+    /// Name of the state.
     pub state: String,
-    /// When.
+    /// Time of entry in milliseconds since 1970.
     pub enter_ms: i64,
 }
 
-/// A job that is not over, with all that is needed to go on with it.
+/// A job that is not over, with the data needed to continue it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnfinishedJob {
-    /// The job.
+    /// The job's row.
     pub job: JobRow,
-    /// As in [`NewJob::sealed`].
+    /// Sealed parameters, as in [`NewJob::sealed`].
     pub sealed: Option<Vec<u8>>,
-    /// How many runs are in each state, the ended ones too.
+    /// Number of runs in each state, ended runs included.
     pub node_states: BTreeMap<String, u64>,
     /// The runs that are not over, by certname.
     pub runs: Vec<RunRow>,
@@ -97,34 +97,34 @@ pub struct UnfinishedJob {
 /// A job of Puppet runs that is not over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenDeployRow {
-    /// Its name.
+    /// Number of the job.
     pub number: JobNumber,
-    /// May be empty.
+    /// Name of the environment; may be empty.
     pub environment: String,
-    /// JSON: as asked for.
+    /// Options of the request, as JSON.
     pub options: String,
 }
 
-/// Which jobs.
+/// Filter of a list of jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobFilter {
     /// `task`, `deploy` or `plan_task`.
     pub kind: Option<String>,
-    /// A part of the task's name.
+    /// Part of the task's name, case-sensitive.
     pub task: Option<String>,
     /// Login of the user who requested the job.
     pub owner: Option<String>,
-    /// The job's state.
+    /// State of the job.
     pub state: Option<String>,
-    /// A node of the job.
+    /// Certname of a node of the job.
     pub certname: Option<String>,
-    /// Ended then or later.
+    /// Earliest end of the job, inclusive, in milliseconds since 1970.
     pub min_finish_ms: Option<i64>,
-    /// Ended then or earlier.
+    /// Latest end of the job, inclusive, in milliseconds since 1970.
     pub max_finish_ms: Option<i64>,
-    /// By what.
+    /// Order of the list.
     pub order_by: JobOrder,
-    /// The other way round.
+    /// True for the reverse order.
     pub descending: bool,
 }
 
@@ -137,8 +137,8 @@ macro_rules! columns {
     };
 }
 
-/// A part of a task's name is found by taking it out: case counts on both engines and nothing
-/// has to be escaped.
+/// A part of a task's name is matched by removing it from the name: this is case-sensitive on both
+/// engines, and nothing has to be escaped.
 macro_rules! matching {
     () => {
         " FROM jobs WHERE pruned = 0 AND (CAST($1 AS TEXT) IS NULL OR kind = $1) \
@@ -175,7 +175,7 @@ const COUNT: &str = concat!("SELECT COUNT(*)", matching!());
 
 const HISTORY: &str = "SELECT state, enter_ms FROM job_states WHERE job = $1 ORDER BY progress";
 
-/// 4 is `JOB_OVER`; written out so that the partial index is used.
+/// 4 is `JOB_OVER`, written literally so that the partial index is used.
 const UNFINISHED: &str = concat!(
     "SELECT ",
     columns!(),
@@ -213,7 +213,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
 
 impl Store {
     /// Writes a job with its runs and events; on return it is durable. A failed call takes no
-    /// number. After [`StoreError::OutcomeUnknown`], [`Store::inserted`] tells what became of it.
+    /// number. After [`StoreError::OutcomeUnknown`], [`Store::inserted`] tells if the job was kept.
     pub async fn insert_job(&self, job: NewJob) -> Result<JobNumber, StoreError> {
         match self.write(Write::InsertJob(Box::new(job))).await? {
             Written::Job(number) => Ok(number),
@@ -221,23 +221,24 @@ impl Store {
         }
     }
 
-    /// The job of a transaction, if its insertion was kept: to be asked when
-    /// [`Store::insert_job`] could not tell. The answer is final.
+    /// The job of a transaction, if its insertion was kept: for use after [`Store::insert_job`]
+    /// returned an unknown outcome. The answer is final.
     ///
-    /// It waits for a commit of its own first. Behind that, the older one is decided: PostgreSQL's
-    /// old session has ended (it held the writer's lock), and in SQLite's log its place is taken.
+    /// It waits for a commit of its own first. After that commit the older one is decided:
+    /// PostgreSQL's old session has ended (it held the writer's lock), and in SQLite's log its
+    /// space is taken.
     pub async fn inserted(&self, transaction_id: &str) -> Result<Option<JobNumber>, StoreError> {
         self.execute_all(Vec::new()).await?;
         let run = self.run_by_transaction(transaction_id).await?;
         Ok(run.map(|run| run.job))
     }
 
-    /// One job.
+    /// The job with this number.
     pub async fn job(&self, number: JobNumber) -> Result<Option<JobRow>, StoreError> {
         self.query_one(ONE, vec![Value::Int(number.get())]).await
     }
 
-    /// Jobs and how many there are without paging.
+    /// One page of jobs, and the number of jobs without paging.
     pub async fn jobs(
         &self,
         filter: &JobFilter,
@@ -253,22 +254,22 @@ impl Store {
         Ok((rows, total.unwrap_or(0).unsigned_abs()))
     }
 
-    /// The states that a job entered, in order.
+    /// The states that a job entered, in chronological order.
     pub async fn job_states(&self, job: JobNumber) -> Result<Vec<JobStateRow>, StoreError> {
         self.query(HISTORY, vec![Value::Int(job.get())]).await
     }
 
-    /// How many runs of each batch are in which state, by batch; nothing of a job without batches.
+    /// The number of runs in each state for each batch, by batch; empty for a job without batches.
     pub async fn batch_states(&self, job: JobNumber) -> Result<Vec<BatchStateRow>, StoreError> {
         self.query(BATCH_STATES, vec![Value::Int(job.get())]).await
     }
 
-    /// What was asked for with each job of Puppet runs that is not over.
+    /// The requests of all jobs of Puppet runs that are not over.
     pub async fn open_deploys(&self) -> Result<Vec<OpenDeployRow>, StoreError> {
         self.query(OPEN_DEPLOYS, Vec::new()).await
     }
 
-    /// All jobs that are not over, by number: what a server reads at its start.
+    /// All jobs that are not over, by number, as a starting server needs them.
     pub async fn unfinished(&self) -> Result<Vec<UnfinishedJob>, StoreError> {
         let rows: Vec<SealedJob> = self.query(UNFINISHED, Vec::new()).await?;
         let numbers: Vec<JobNumber> = rows.iter().map(|row| row.job.number).collect();
@@ -293,7 +294,7 @@ impl Store {
 
 impl JobFilter {
     fn values(&self) -> Vec<Value<'static>> {
-        // An empty part is in every name.
+        // An empty text is part of every name.
         let task = self.task.as_deref().filter(|part| !part.is_empty());
         vec![
             Value::opt_owned(self.kind.as_deref()),

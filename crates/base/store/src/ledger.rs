@@ -1,9 +1,9 @@
-//! The one row from which job numbers, event ids and places in the audit chain are taken.
+//! The single row from which job numbers, event ids and positions in the audit chain are allocated.
 //!
 //! [`Ledger`] is read (and on PostgreSQL locked) by the first statement of every writing
-//! transaction and written by its last. Numbers taken by a transaction that fails are therefore
-//! not taken, ids become visible in ascending order, and each entry of the audit chain follows
-//! the one that was committed before it.
+//! transaction and written by its last. A transaction that fails therefore uses no numbers, ids
+//! become visible in ascending order, and each entry of the audit chain follows the one that was
+//! committed before it.
 
 use crate::JobNumber;
 use crate::value::{ColumnError, Columns, FromRow};
@@ -14,24 +14,24 @@ macro_rules! columns {
     };
 }
 
-/// Opens the books of one transaction.
+/// Counts the transaction and reads the ledger.
 pub(crate) const BEGIN: &str = concat!(
     "UPDATE ledger SET commits = commits + 1 WHERE id = 1 RETURNING ",
     columns!()
 );
 
-/// Writes back what was taken.
+/// Writes the ledger back.
 pub(crate) const END: &str =
     "UPDATE ledger SET job = $1, event = $2, audit = $3, audit_hash = $4 WHERE id = 1";
 
-/// A server process starts: its epoch is above that of the database, and above $1.
+/// Starts the epoch of a server process: it is above that of the database, and above $1.
 pub(crate) const NEW_EPOCH: &str = concat!(
     "UPDATE ledger SET epoch = CASE WHEN epoch < CAST($1 AS BIGINT) THEN CAST($1 AS BIGINT) \
      ELSE epoch END + 1 WHERE id = 1 RETURNING ",
     columns!()
 );
 
-/// As it stands.
+/// Reads the ledger without changing it.
 pub(crate) const READ: &str = concat!("SELECT ", columns!(), " FROM ledger WHERE id = 1");
 
 /// Reads the random identity of the database.
@@ -39,18 +39,18 @@ pub(crate) const IDENTITY: &str = "SELECT identity FROM ledger WHERE id = 1";
 
 pub(crate) const STATEMENTS: &[&str] = &[BEGIN, END, NEW_EPOCH, READ, IDENTITY];
 
-/// What was given out last.
+/// The last numbers that were allocated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ledger {
     pub(crate) job: i64,
     pub(crate) event: i64,
-    /// Transactions so far: tells whether a commit whose answer was lost took place.
+    /// Number of transactions so far: shows if a commit whose answer was lost took place.
     pub(crate) commits: i64,
-    /// Starts of server processes so far: tells whether another one was here meanwhile.
+    /// Number of starts of server processes so far: shows if another one wrote meanwhile.
     pub(crate) epoch: i64,
-    /// The last entry of the audit chain; 0: there is none.
+    /// Number of the last entry of the audit chain; 0: the chain is empty.
     pub(crate) audit: i64,
-    /// Its hash.
+    /// Hash of that entry.
     pub(crate) audit_hash: [u8; 32],
 }
 

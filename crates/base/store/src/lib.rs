@@ -1,11 +1,12 @@
-//! State that survives: jobs, runs, events, users and tokens, on SQLite or PostgreSQL.
+//! Durable state: jobs, runs, events, users and tokens, on SQLite or PostgreSQL.
 //!
-//! [`Store`] is the handle. The rules:
-//! - what was acknowledged is on the disk; every write goes through one group-commit writer;
-//! - a terminal state never changes, whatever a caller asks (the guard is in the SQL);
+//! [`Store`] is the handle. Invariants:
+//! - an acknowledged write is on the disk; every write goes through one group-commit writer;
+//! - a terminal state never changes, whatever a caller requests (the guard is in the SQL);
 //! - job numbers are contiguous and ascending, event ids ascending; neither is ever used again.
 //!
-//! The crate knows rows, not engines: states are names, JSON is text, times are milliseconds.
+//! The interface of the crate consists of rows, independent of the engine: states are names, JSON
+//! is text, times are milliseconds.
 
 mod access_settings;
 mod agents;
@@ -120,7 +121,7 @@ pub use writing::events::NewEvent;
 pub use writing::jobs::NewJob;
 pub use writing::runs::NewRun;
 
-/// Every SQL text of the crate, for the test that prepares each on both engines.
+/// Every SQL text of the crate, for the test that prepares each one on both engines.
 #[doc(hidden)]
 pub fn every_statement() -> Vec<&'static str> {
     [

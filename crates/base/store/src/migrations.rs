@@ -1,12 +1,12 @@
-//! The schema's history: numbered SQL files, each applied once, forward only.
+//! Migrations of the schema: numbered SQL files, each applied once, forward only.
 //!
-//! [`Migration`]s are compiled in, one list for each engine with the same names. The rule: a file
+//! [`Migration`]s are compiled in, one list for each engine with the same names. Invariant: a file
 //! that was ever released is never edited (its checksum is kept beside it), and a schema that is
 //! newer than this program is refused.
 
 use sha2::{Digest, Sha256};
 
-/// One step of the schema.
+/// One migration of the schema.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Migration {
     pub(crate) number: i64,
@@ -14,34 +14,34 @@ pub(crate) struct Migration {
     pub(crate) sql: &'static str,
 }
 
-/// Why the schema cannot be used.
+/// Reason for which the schema cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MigrateError {
-    /// A newer program was here.
+    /// A newer program migrated the database.
     #[error(
         "the database has schema version {found} and this program knows {known}: it was written \
          by a newer version; install that one, or restore the backup made before the upgrade"
     )]
     Newer {
-        /// In the database.
+        /// Version of the database's schema.
         found: i64,
-        /// In this program.
+        /// Newest version that this program has.
         known: i64,
     },
-    /// The history differs.
+    /// An applied migration differs from the one of this program.
     #[error(
         "migration {number} ({name}) was applied with another text than this program has; the \
          database comes from another build, restore a backup or use that build"
     )]
     Changed {
-        /// Which.
+        /// Number of the migration.
         number: i64,
-        /// Its name.
+        /// Name of the migration.
         name: String,
     },
 }
 
-/// The table that remembers; the same text on both engines.
+/// Creates the table of applied migrations; the same text on both engines.
 pub(crate) const CREATE_TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations \
      (number BIGINT PRIMARY KEY, name TEXT NOT NULL, checksum TEXT NOT NULL)";
 pub(crate) const APPLIED: &str = "SELECT number, checksum FROM schema_migrations ORDER BY number";
@@ -124,7 +124,7 @@ pub(crate) const POSTGRES: &[Migration] = migrations!("postgres":
     30 "0030_scheduled_plans",
 );
 
-/// What is still to be applied, given what was.
+/// The migrations that remain to be applied after these.
 pub(crate) fn pending(
     known: &'static [Migration],
     applied: &[(i64, String)],

@@ -1,39 +1,39 @@
-//! Node groups: rows that the classifier reads at its start and writes one edit at a time.
+//! Node groups, which the classifier reads at its start and writes one edit at a time.
 //!
-//! The rule: an edit names the serial number that it was made on, and writes nothing when another
-//! edit came before it.
+//! Invariant: an edit names the serial number that it was based on, and writes nothing if the group
+//! was edited since.
 
 use crate::StoreError;
 use crate::step::Step;
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 
-/// A group.
+/// A node group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeGroupRow {
-    /// A UUID.
+    /// UUID of the group.
     pub id: String,
-    /// A UUID; the root is its own parent.
+    /// UUID of the parent; the root group is its own parent.
     pub parent: String,
-    /// Unique within the environment.
+    /// Name of the group, unique within the environment.
     pub name: String,
-    /// For people.
+    /// Description shown to users.
     pub description: Option<String>,
-    /// The environment's name.
+    /// Name of the environment.
     pub environment: String,
-    /// Whether the environment beats those of other groups.
+    /// True if the environment takes precedence over those of other groups.
     pub environment_trumps: bool,
-    /// JSON; `None`: no nodes.
+    /// Rule as JSON; `None`: the group matches no nodes.
     pub rule: Option<String>,
-    /// JSON.
+    /// Classes and parameters, as JSON.
     pub classes: String,
-    /// JSON.
+    /// Configuration data, as JSON.
     pub config_data: String,
-    /// JSON.
+    /// Variables, as JSON.
     pub variables: String,
-    /// When.
+    /// Time of the last edit in milliseconds since 1970.
     pub last_edited_ms: i64,
-    /// Counts the edits.
+    /// Number that grows with each edit.
     pub serial_number: i64,
 }
 
@@ -55,18 +55,18 @@ pub(crate) const STATEMENTS: &[&str] = &[ALL, INSERT, UPDATE, DELETE, DELETE_ALL
 // === impl Store ===
 
 impl Store {
-    /// All groups.
+    /// All node groups.
     pub async fn node_groups(&self) -> Result<Vec<NodeGroupRow>, StoreError> {
         self.query(ALL, Vec::new()).await
     }
 
-    /// Refused when the id, or the name within the environment, is taken.
+    /// Writes a new group. Refused if the id, or the name within the environment, is taken.
     pub async fn insert_node_group(&self, row: NodeGroupRow) -> Result<(), StoreError> {
         self.execute(insert(&row)).await.map(|_| ())
     }
 
-    /// Writes groups over those that have the given serial numbers, in one transaction. Says for
-    /// each whether it was written; `false`: it is gone or has another serial number.
+    /// Replaces the groups that still have the given serial numbers, in one transaction. Returns
+    /// for each if it was written; `false`: it was deleted or has another serial number.
     pub async fn update_node_groups(
         &self,
         rows: Vec<(NodeGroupRow, i64)>,
@@ -83,7 +83,7 @@ impl Store {
         Ok(written.into_iter().map(|rows| rows > 0).collect())
     }
 
-    /// `false`: it is gone, has another serial number, or has children.
+    /// Deletes a group. `false`: it does not exist, has another serial number, or has children.
     pub async fn delete_node_group(
         &self,
         id: &str,
@@ -97,7 +97,7 @@ impl Store {
         Ok(self.execute(step).await? > 0)
     }
 
-    /// These groups instead of all that are there, in one transaction.
+    /// Replaces all groups by these, in one transaction.
     pub async fn replace_node_groups(&self, rows: Vec<NodeGroupRow>) -> Result<(), StoreError> {
         let clear = Step {
             sql: DELETE_ALL,

@@ -1,4 +1,4 @@
-//! [`JobNumber`]: the name of a job, for ever.
+//! [`JobNumber`]: the permanent name of a job.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,23 +7,23 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobNumber(i64);
 
-/// A text or number that names no job.
+/// A text or number that is not a valid job number.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a job number: expected a decimal integer from 1 to {max}", max = i64::MAX)]
 pub struct InvalidJobNumber;
 
 impl JobNumber {
-    /// `None` unless `number` is positive.
+    /// Checks a number; `None` unless `number` is positive.
     pub fn new(number: i64) -> Option<Self> {
         (number > 0).then_some(Self(number))
     }
 
-    /// The number itself.
+    /// The number as an integer.
     pub fn get(self) -> i64 {
         self.0
     }
 
-    /// From a column of the store, which holds valid numbers only.
+    /// Converts a column of the store, which holds valid numbers only.
     pub(crate) fn from_column(number: i64) -> Self {
         Self(number)
     }
@@ -39,7 +39,7 @@ impl FromStr for JobNumber {
     type Err = InvalidJobNumber;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        // A sign is what `parse` would accept and a URL must not have.
+        // `parse` accepts a sign, which a URL must not contain.
         if !text.bytes().all(|byte| byte.is_ascii_digit()) {
             return Err(InvalidJobNumber);
         }

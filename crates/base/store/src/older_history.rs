@@ -1,9 +1,10 @@
-//! An older copy of the database is taken as it is: [`OlderHistory`], [`AcceptedHistory`].
+//! Acceptance of an older copy of the database as it is: [`OlderHistory`], [`AcceptedHistory`].
 //!
-//! What the lost commits did is not known any more, so the rule is: what may have been begun in them
-//! is not begun again. Runs that wait may have been sent: they are marked, so that their agents are
-//! asked. Plans may have taken more steps: they end. Slots of schedules may have started jobs: they
-//! are passed over. Numbers of jobs and events that may have been told go unused.
+//! The effects of the lost commits are not known any more. Invariant: an action that the lost
+//! commits may have started is not started again. Waiting runs may have been sent: they are marked,
+//! so that their agents are asked. Plans may have taken more steps: they end. Slots of schedules
+//! may have started jobs: they are passed over. Numbers of jobs and events that may have been seen
+//! by clients are skipped.
 
 use std::fmt;
 
@@ -16,27 +17,27 @@ use crate::store::Store;
 use crate::value::Value;
 use crate::write::{Write, Written};
 
-/// A database that has less than was committed to it.
+/// A database with fewer commits than were made to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OlderHistory {
-    /// Path, or host and name, of the database.
+    /// Path of the database, or its host and name.
     pub place: String,
-    /// Last commit that the server before is known to have made; it may have made more.
+    /// The last commit that the previous server is known to have made; it may have made more.
     pub known: HistoryMark,
-    /// Last commit that the database has.
+    /// The last commit in the database.
     pub found: HistoryMark,
 }
 
 /// Result of accepting an older history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AcceptedHistory {
-    /// Runs that waited and count as sent now; their agents are asked.
+    /// Number of waiting runs that are now treated as sent; their agents are asked.
     pub runs: u64,
-    /// Plans that were ended.
+    /// Number of plans that were ended.
     pub plans: u64,
-    /// Slots of schedules that were claimed and are given up.
+    /// Number of claimed slots of schedules that were given up.
     pub slots: u64,
-    /// Schedules that were due since; they go on with their next slot.
+    /// Number of schedules that were due since; they continue with their next slot.
     pub schedules: u64,
 }
 
@@ -48,11 +49,11 @@ const ENTER_RUNNING: &str = "INSERT INTO job_states (job, progress, state, enter
      ON CONFLICT DO NOTHING";
 const START_JOBS: &str = "UPDATE jobs SET state = 'running', progress = 2, \
      started_ms = COALESCE(started_ms, $1), changed_ms = $1 WHERE progress < 2";
-/// Of a job that stops, nothing more was sent.
+/// Nothing more was sent for a job that is stopping.
 const MARK_RUNS: &str = "UPDATE runs SET state = 'running', progress = 2, \
      started_ms = COALESCE(started_ms, $1) WHERE progress < 2 \
      AND job IN (SELECT number FROM jobs WHERE progress = 2)";
-/// Those of a Bolt elsewhere go on there.
+/// Plans that run in an external Bolt continue there.
 const END_PLANS: &str = "UPDATE plan_jobs SET state = 'failure', result = $2, finished_ms = $1, \
      changed_ms = $1 WHERE state = 'running' AND number IN (SELECT plan_job FROM plan_runs)";
 const END_SLOTS: &str = "UPDATE schedule_slots SET ended = 1, error = $1 WHERE ended = 0 \
@@ -60,7 +61,7 @@ const END_SLOTS: &str = "UPDATE schedule_slots SET ended = 1, error = $1 WHERE e
      WHERE l.schedule = schedule_slots.schedule AND l.slot_ms = schedule_slots.slot_ms) \
      AND NOT EXISTS (SELECT 1 FROM schedule_plan_launches p \
      WHERE p.schedule = schedule_slots.schedule AND p.slot_ms = schedule_slots.slot_ms)";
-/// The next slot is looked for at once.
+/// The next slot is determined at once.
 const PASS_SLOTS: &str = "UPDATE schedules SET cursor_ms = $1, next_ms = $1, queued_ms = NULL, \
      revision = revision + 1 WHERE enabled = 1 AND (next_ms <= $1 OR queued_ms IS NOT NULL)";
 
@@ -76,7 +77,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
     PASS_SLOTS,
 ];
 
-/// Places of the statements that are counted.
+/// Positions of the statements whose rows are counted.
 const COUNTED: [usize; 4] = [5, 6, 7, 8];
 
 const KIND: &str = "tutti/history-went-back";
@@ -84,12 +85,12 @@ const KIND: &str = "tutti/history-went-back";
 // === impl Store ===
 
 impl Store {
-    /// The older history that this store was opened with, where that was allowed.
+    /// The older history that this store was opened with, if that was allowed.
     pub fn older_history(&self) -> Option<&OlderHistory> {
         self.older.as_deref()
     }
 
-    /// Makes an older history the one that goes on. `None`: it is not an older one.
+    /// Accepts an older history as the current one. `None`: the history is not an older one.
     pub async fn accept_older_history(
         &self,
         at_ms: i64,
@@ -116,7 +117,7 @@ impl Store {
     }
 }
 
-/// The request to accept it.
+/// The request to accept an older history.
 #[derive(Debug)]
 pub(crate) struct Acceptance {
     known: HistoryMark,
@@ -126,7 +127,7 @@ pub(crate) struct Acceptance {
 // === impl Acceptance ===
 
 impl Acceptance {
-    /// In the order of [`STATEMENTS`].
+    /// Adds the steps in the order of [`STATEMENTS`].
     pub(crate) fn plan(&self, ledger: &mut Ledger, steps: &mut Vec<Step<'_>>) {
         ledger.job = ledger.job.max(self.known.job) + HISTORY_SKIPPED_JOBS;
         ledger.event = ledger.event.max(self.known.event) + HISTORY_SKIPPED_EVENTS;

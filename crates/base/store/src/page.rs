@@ -1,16 +1,16 @@
-//! [`Page`]: which part of a list, and [`ordered`], in which order.
+//! Parts of lists, [`Page`], and their order, [`ordered`].
 
-/// A part of a list.
+/// A part of a list, by offset and limit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Page {
-    /// At most so many; `None`: all.
+    /// Largest number of items; `None`: all.
     pub limit: Option<u64>,
-    /// So many are left out at the begin.
+    /// Number of items skipped at the start.
     pub offset: u64,
 }
 
 impl Page {
-    /// As both engines take it: SQLite knows no `LIMIT NULL`, PostgreSQL no `LIMIT -1`.
+    /// The limit in a form for both engines: SQLite has no `LIMIT NULL`, PostgreSQL no `LIMIT -1`.
     pub(crate) fn limit_column(self) -> i64 {
         self.limit.map_or(i64::MAX, clamp)
     }
@@ -24,7 +24,8 @@ pub(crate) fn clamp(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// The statement of an order, upward or downward; that of the first for one that is not listed.
+/// The statement of an order, ascending or descending; for an order that is not listed, that of the
+/// first.
 pub(crate) fn ordered<O: PartialEq, T: Copy, const N: usize>(
     pages: &[(O, T, T); N],
     by: O,

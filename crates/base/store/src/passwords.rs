@@ -1,7 +1,7 @@
-//! Changes of passwords, and the tokens with which a password is set anew.
+//! Changes of passwords, and password reset tokens.
 //!
-//! The rule: a reset token is used up in the transaction that sets the password, and every other
-//! way in ends with it.
+//! Invariant: a reset token is used up in the transaction that sets the password, and every other
+//! session and reset token of the user ends with it.
 
 use crate::StoreError;
 use crate::step::Step;
@@ -37,14 +37,14 @@ pub(crate) const STATEMENTS: &[&str] = &[
     SET,
 ];
 
-/// Row of a password reset token.
+/// A stored password reset token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PasswordResetRow {
-    /// The user whose password it sets.
+    /// Id of the user whose password it sets.
     pub user_id: String,
-    /// The login of that user.
+    /// Login of that user.
     pub login: String,
-    /// The user who made it, by whose rights it is good.
+    /// Id of the user who created it, and on whose permissions its validity depends.
     pub by_user_id: String,
 }
 
@@ -59,7 +59,8 @@ impl FromRow for PasswordResetRow {
 }
 
 impl Store {
-    /// A token to set the user's password with, until `expires_ms`; earlier ones of his end.
+    /// Writes a reset token for the user, valid until `expires_ms`; earlier reset tokens of the
+    /// user become invalid.
     pub async fn insert_password_reset(
         &self,
         hash: &[u8; 32],
@@ -84,7 +85,7 @@ impl Store {
         self.execute_all(steps).await.map(|_| ())
     }
 
-    /// No reset token of these users is good any more.
+    /// Deletes all reset tokens of these users.
     pub async fn delete_password_resets(&self, user_ids: &[String]) -> Result<(), StoreError> {
         let step = |id: &String| Step {
             sql: DELETE_OF_USER,
@@ -107,8 +108,8 @@ impl Store {
         self.query_one(RESET, values).await
     }
 
-    /// Sets the password by a reset token, which is used up; all tokens of the user end, and
-    /// failed logins are forgotten. `false`: the reset token is not good (any more).
+    /// Sets the password by a reset token, which is used up. All tokens of the user end, and failed
+    /// logins are reset to 0. `false`: the reset token is not valid (any more).
     pub async fn set_password_by_reset(
         &self,
         hash: &[u8; 32],
@@ -132,8 +133,8 @@ impl Store {
         Ok(rows.first().is_some_and(|set| *set > 0))
     }
 
-    /// Sets the password; the tokens of the user end, but for the one with the hash `but`, and so
-    /// do his reset tokens.
+    /// Sets the password. The tokens of the user end, except the one with the hash `but`, and so do
+    /// the user's reset tokens.
     pub async fn set_password(
         &self,
         user_id: &str,

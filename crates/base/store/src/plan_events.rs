@@ -1,40 +1,40 @@
-//! What happens in plan jobs, one sequence over all of them.
+//! Events of plan jobs, one sequence over all of them.
 //!
-//! [`PlanEventRow`]; the rule: an event is written only while its plan job runs, and its id comes
-//! from a counter that goes up in the same transaction, so no id is skipped or used again.
+//! Invariant: a [`PlanEventRow`] is written only while its plan job runs, and its id comes from a
+//! counter that is incremented in the same transaction, so no id is skipped or used again.
 
 use crate::StoreError;
 use crate::step::Step;
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 
-/// An event about to be written.
+/// An event of a plan job that is not written yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewPlanEvent {
-    /// `task_start`, `out_message`, `plan_finished`, …
+    /// Type of the event, such as `task_start`, `out_message` or `plan_finished`.
     pub kind: String,
-    /// When.
+    /// Time of the event in milliseconds since 1970.
     pub at_ms: i64,
-    /// JSON.
+    /// Details of the event, as JSON.
     pub details: String,
-    /// For people.
+    /// Text shown to users.
     pub message: String,
 }
 
-/// An event as it stands.
+/// A stored event of a plan job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanEventRow {
-    /// Ascending over all plan jobs.
+    /// Id of the event, ascending over all plan jobs.
     pub id: i64,
-    /// Of which plan job.
+    /// Number of the plan job.
     pub plan_job: i64,
-    /// As in [`NewPlanEvent`], as the other fields.
+    /// Type of the event, as in [`NewPlanEvent::kind`].
     pub kind: String,
-    /// When.
+    /// Time of the event in milliseconds since 1970.
     pub at_ms: i64,
-    /// JSON.
+    /// Details of the event, as JSON.
     pub details: String,
-    /// For people.
+    /// Text shown to users.
     pub message: String,
 }
 
@@ -49,7 +49,7 @@ const FROM: &str = "SELECT id, plan_job, kind, at_ms, details, message FROM plan
 const ONE: &str = "SELECT id, plan_job, kind, at_ms, details, message FROM plan_events \
      WHERE id = $1";
 
-/// Events that other programs are told: questions and ends of plan jobs.
+/// Events that are delivered to other programs: questions and ends of plan jobs.
 const TOLD: &str = "SELECT id, plan_job, kind, at_ms, details, message FROM plan_events \
      WHERE id >= $1 AND id <= $2 AND kind IN ('prompt', 'plan_finished', 'plan_failed') \
      ORDER BY id LIMIT $3";
@@ -57,7 +57,7 @@ const LAST_ID: &str = "SELECT last FROM plan_counters WHERE name = 'event'";
 
 pub(crate) const STATEMENTS: &[&str] = &[TAKE, INSERT, FROM, ONE, TOLD, LAST_ID];
 
-/// The statements of an event; they write nothing when the plan job is over.
+/// The statements of an event, which write nothing if the plan job is over.
 pub(crate) fn steps(plan_job: i64, event: &NewPlanEvent) -> [Step<'static>; 2] {
     let take = Step {
         sql: TAKE,
@@ -82,7 +82,7 @@ pub(crate) fn steps(plan_job: i64, event: &NewPlanEvent) -> [Step<'static>; 2] {
 // === impl Store ===
 
 impl Store {
-    /// Writes an event of a plan job. `false`: there is none that runs.
+    /// Writes an event of a plan job. `false`: the plan job does not exist or does not run.
     pub async fn insert_plan_event(
         &self,
         plan_job: i64,
@@ -92,7 +92,7 @@ impl Store {
         Ok(rows.last().is_some_and(|inserted| *inserted > 0))
     }
 
-    /// Events of a plan job from `from_id` on, in order.
+    /// Events of a plan job from `from_id` on, in ascending order.
     pub async fn plan_events(
         &self,
         plan_job: i64,
@@ -104,7 +104,7 @@ impl Store {
         self.query(FROM, values.to_vec()).await
     }
 
-    /// Questions and ends of all plan jobs from `from_id` to `to_id`, in order.
+    /// Questions and ends of all plan jobs from `from_id` to `to_id`, in ascending order.
     pub async fn told_plan_events(
         &self,
         from_id: i64,
@@ -116,12 +116,12 @@ impl Store {
         self.query(TOLD, values.to_vec()).await
     }
 
-    /// Number of the last event of any plan job; 0 if there was none.
+    /// Id of the last event of any plan job; 0 if there was none.
     pub async fn last_plan_event_id(&self) -> Result<i64, StoreError> {
         Ok(self.query_one(LAST_ID, Vec::new()).await?.unwrap_or(0))
     }
 
-    /// One event, of whichever plan job.
+    /// The event with this id, of any plan job.
     pub async fn plan_event(&self, id: i64) -> Result<Option<PlanEventRow>, StoreError> {
         self.query_one(ONE, vec![Value::Int(id)]).await
     }

@@ -1,7 +1,8 @@
-//! Plan jobs: a plan that runs, here or in somebody's Bolt, and the jobs that are its steps.
+//! Plan jobs: plans that run on this server or in an external Bolt, and the jobs that are their
+//! steps.
 //!
-//! [`PlanJobRow`]; the rules: numbers are contiguous and never used again; a plan job that is over
-//! stays as it is and gets no more steps, since the job of a step is refused in its own
+//! Invariants of [`PlanJobRow`]: numbers are contiguous and never used again; a plan job that is
+//! over never changes and gets no more steps, since the job of a step is refused in its own
 //! transaction.
 
 use crate::defaults::PRUNE_JOBS;
@@ -14,92 +15,92 @@ use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 use crate::{JobNumber, StoreError};
 
-/// A plan job about to be written.
+/// A plan job that is not written yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewPlanJob {
-    /// Unique.
+    /// Unique id of the request.
     pub request_id: String,
-    /// The plan's name.
+    /// Name of the plan.
     pub plan: String,
-    /// May be empty.
+    /// Name of the environment; may be empty.
     pub environment: String,
-    /// JSON, without secrets.
+    /// Options of the request as JSON, without secrets.
     pub options: String,
-    /// JSON.
+    /// Data given by the user, as JSON.
     pub userdata: String,
-    /// The owner's login.
+    /// Login of the owner.
     pub owner: String,
-    /// The owner's id.
+    /// Id of the owner.
     pub owner_id: String,
-    /// When.
+    /// Time of the start in milliseconds since 1970.
     pub created_ms: i64,
 }
 
-/// A plan job as it stands.
+/// A stored plan job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanJobRow {
-    /// Its number.
+    /// Number of the plan job.
     pub number: i64,
-    /// The plan's name.
+    /// Name of the plan.
     pub plan: String,
-    /// `running`, `success` or `failure`.
+    /// State: `running`, `success` or `failure`.
     pub state: String,
-    /// May be empty.
+    /// Name of the environment; may be empty.
     pub environment: String,
-    /// JSON, without secrets.
+    /// Options of the request as JSON, without secrets.
     pub options: String,
-    /// JSON.
+    /// Data given by the user, as JSON.
     pub userdata: String,
-    /// The owner's login, when he started it.
+    /// Login of the owner at the time of the start.
     pub owner: String,
-    /// The owner's id; empty: nobody's any more.
+    /// Id of the owner; empty if the owner was deleted.
     pub owner_id: String,
-    /// JSON; `None` while it runs, and where it was not asked for.
+    /// Result as JSON; `None` while the plan runs, and if results were not requested.
     pub result: Option<String>,
-    /// How long the result is, read or not.
+    /// Length of the result in characters, even if the result itself was not read.
     pub result_chars: u64,
-    /// When it was started.
+    /// Time of the start in milliseconds since 1970.
     pub created_ms: i64,
-    /// When it ended.
+    /// Time of the end in milliseconds since 1970; `None` while the plan runs.
     pub finished_ms: Option<i64>,
-    /// When it entered its state.
+    /// Time at which the plan job entered its state, in milliseconds since 1970.
     pub changed_ms: i64,
 }
 
-/// How a plan job ends.
+/// The end of a plan job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanOutcome {
-    /// `success` or `failure`.
+    /// Last state: `success` or `failure`.
     pub state: String,
-    /// JSON.
+    /// Result of the plan, as JSON.
     pub result: String,
-    /// The last event.
+    /// The last event of the plan job.
     pub event: NewPlanEvent,
 }
 
 /// A state that a step of a plan job entered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanStepState {
-    /// The step.
+    /// Job number of the step.
     pub job: JobNumber,
-    /// As in [`JobStateRow`](crate::JobStateRow).
+    /// State of the job, as in [`JobStateRow`](crate::JobStateRow).
     pub state: String,
-    /// When.
+    /// Time of entry in milliseconds since 1970.
     pub enter_ms: i64,
 }
 
-/// Which plan jobs.
+/// Filter of a list of plan jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlanJobFilter {
-    /// Ended then or later.
+    /// Earliest end, inclusive, in milliseconds since 1970.
     pub min_finish_ms: Option<i64>,
-    /// Ended then or earlier.
+    /// Latest end, inclusive, in milliseconds since 1970.
     pub max_finish_ms: Option<i64>,
-    /// By what.
+    /// Order of the list.
     pub order_by: JobOrder,
-    /// The other way round.
+    /// True for the reverse order.
     pub descending: bool,
-    /// Whether results are read, which may be large.
+    /// True to read the results, which may be large.
     pub results: bool,
 }
 
@@ -143,7 +144,7 @@ const INSERT: &str = "INSERT INTO plan_jobs (number, request_id, plan, state, en
 const BY_REQUEST: &str = "SELECT number FROM plan_jobs WHERE request_id = $1";
 const FINISH: &str = "UPDATE plan_jobs SET state = $2, result = $3, finished_ms = $4, \
      changed_ms = $4 WHERE number = $1 AND state = 'running'";
-/// In the transaction of the job.
+/// Runs in the transaction of the job.
 const STEP: &str = "INSERT INTO plan_steps (plan_job, job, open) VALUES ($1, $2, \
      (SELECT 1 FROM plan_jobs WHERE number = $1 AND state = 'running'))";
 const ONE: &str = concat!(
@@ -188,8 +189,8 @@ pub(crate) const STATEMENTS: &[&str] = &[
     PAGES[2].1, PAGES[2].2, PAGES[3].1, PAGES[3].2, PAGES[4].1, PAGES[4].2,
 ];
 
-/// What the events call the start of these tasks, which are how commands, scripts and files come to
-/// nodes; of every other task, [`TASK_START`].
+/// Types of the events that record the start of these tasks, which carry out commands, scripts and
+/// file transfers on nodes; for every other task it is [`TASK_START`].
 const STARTS: &[(&str, &str, &str)] = &[
     ("bolt_shim::command", "command_start", "a command"),
     ("bolt_shim::script", "script_start", "a script"),
@@ -208,8 +209,8 @@ const STARTS: &[(&str, &str, &str)] = &[
 ];
 const TASK_START: &str = "task_start";
 
-/// The statements that make a job a step of a plan job, and tell so in its events. They refuse the
-/// whole transaction when the plan job is over.
+/// The statements that make a job a step of a plan job, and write its event. They refuse the whole
+/// transaction if the plan job is over.
 pub(crate) fn join(
     plan_job: i64,
     job: JobNumber,
@@ -261,7 +262,7 @@ pub(crate) fn insert(new: &NewPlanJob) -> Vec<Step<'static>> {
     ]
 }
 
-/// The statements of a plan job's end; the last tells whether it was one that ran.
+/// The statements of a plan job's end; the last one shows if the plan job was running.
 pub(crate) fn finish(number: i64, outcome: &PlanOutcome) -> Vec<Step<'static>> {
     let values = vec![
         Value::Int(number),
@@ -269,7 +270,7 @@ pub(crate) fn finish(number: i64, outcome: &PlanOutcome) -> Vec<Step<'static>> {
         Value::owned(&outcome.result),
         Value::Int(outcome.event.at_ms),
     ];
-    // The event first: it is only written to a plan job that runs.
+    // The event comes first: it is only written if the plan job runs.
     let mut steps = plan_events::steps(number, &outcome.event).to_vec();
     if outcome.state == "success" {
         steps.push(run_secrets::forget(number));
@@ -284,21 +285,21 @@ pub(crate) fn finish(number: i64, outcome: &PlanOutcome) -> Vec<Step<'static>> {
 /// A plan that is not over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunningPlanRow {
-    /// Its number.
+    /// Number of the plan job.
     pub number: i64,
-    /// JSON: what was asked for, without secrets.
+    /// Options of the request as JSON, without secrets.
     pub options: String,
 }
 
 // === impl Store ===
 
 impl Store {
-    /// What was asked for with each plan that is not over.
+    /// The requests of all plans that are not over.
     pub async fn running_plans(&self) -> Result<Vec<RunningPlanRow>, StoreError> {
         self.query(RUNNING, Vec::new()).await
     }
 
-    /// Writes a plan job that runs; gives its number.
+    /// Writes a running plan job. Returns its number.
     pub async fn insert_plan_job(&self, new: &NewPlanJob) -> Result<i64, StoreError> {
         self.execute_all(insert(new)).await?;
         self.plan_job_of_request(&new.request_id).await
@@ -310,7 +311,7 @@ impl Store {
         number.ok_or(StoreError::Closed)
     }
 
-    /// Ends a plan job. `false`: there is none that runs, and nothing was written.
+    /// Ends a plan job. `false`: it does not exist or does not run, and nothing was written.
     pub async fn finish_plan_job(
         &self,
         number: i64,
@@ -320,12 +321,12 @@ impl Store {
         Ok(rows.last().is_some_and(|changed| *changed > 0))
     }
 
-    /// One plan job with its result.
+    /// The plan job with this number, with its result.
     pub async fn plan_job(&self, number: i64) -> Result<Option<PlanJobRow>, StoreError> {
         self.query_one(ONE, vec![Value::Int(number)]).await
     }
 
-    /// Plan jobs, and how many there are without paging.
+    /// One page of plan jobs, and the number of plan jobs without paging.
     pub async fn plan_jobs(
         &self,
         filter: &PlanJobFilter,
@@ -346,19 +347,21 @@ impl Store {
         Ok((rows, total.unwrap_or(0).unsigned_abs()))
     }
 
-    /// The states of the steps of a plan job, by step and in order. Steps that were forgotten as
-    /// old jobs are left out.
+    /// The states of the steps of a plan job, by step and in chronological order. Steps that were
+    /// pruned as old jobs are left out.
     pub async fn plan_steps(&self, number: i64) -> Result<Vec<PlanStepState>, StoreError> {
         self.query(STEPS, vec![Value::Int(number)]).await
     }
 
-    /// The plan job that a job is a step of, and the plan's name; `None`: no plan started it.
+    /// The plan job that a job is a step of, and the plan's name; `None`: the job was not started
+    /// by a plan.
     pub async fn plan_of_job(&self, job: JobNumber) -> Result<Option<(i64, String)>, StoreError> {
         let found: Option<PlanOfJob> = self.query_one(OF_JOB, vec![Value::Int(job.get())]).await?;
         Ok(found.map(|PlanOfJob(pair)| pair))
     }
 
-    /// Forgets plan jobs that ended before `older_than_ms`, with their events; gives how many.
+    /// Deletes plan jobs that ended before `older_than_ms`, with their events. Returns the number
+    /// deleted.
     pub async fn prune_plan_jobs(&self, older_than_ms: i64) -> Result<u64, StoreError> {
         let mut pruned = 0;
         loop {

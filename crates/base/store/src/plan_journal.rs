@@ -1,8 +1,8 @@
-//! The journal of plans that this server runs itself: which steps were begun, and what came of them.
+//! The journal of plans that this server runs itself: the started steps and their outcomes.
 //!
-//! [`PlanStepRow`] is a step as it stands, [`PlanChange`] what becomes of it. The rules: a step is
-//! begun once (its key is unique, and the job that it starts is written in the same transaction), an
-//! outcome that is there is never overwritten, and nothing is written to a plan job that is over.
+//! [`PlanStepRow`] is a stored step, [`PlanChange`] a change of the journal. Invariants: a step is
+//! started once (its key is unique, and the job that it starts is written in the same transaction),
+//! a recorded outcome is never overwritten, and nothing is written to a plan job that is over.
 
 use crate::plan_events::{self, NewPlanEvent};
 use crate::step::Step;
@@ -10,116 +10,118 @@ use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 use crate::{JobNumber, StoreError};
 
-/// Which step of a plan.
+/// Identity of a step within its plan.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PlanStepKey {
-    /// Empty for the plan itself, `2.1` for the first branch of its second.
+    /// Branch of the step: empty for the plan itself, `2.1` for the first branch of its second
+    /// step.
     pub branch: String,
-    /// Counts the steps of the branch.
+    /// Number of the step within the branch.
     pub step: i64,
 }
 
-/// Whether a step waits for a person's answer.
+/// A person's answer that a step waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Asks {
-    /// It does not.
+    /// The step waits for no answer.
     #[default]
     Nobody,
-    /// It does.
+    /// The step waits for an answer that may be shown.
     Openly,
-    /// For something that is to be kept sealed.
+    /// The step waits for an answer that is stored sealed.
     Secretly,
 }
 
-/// A step about to be written.
+/// A step that is not written yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewPlanStep {
-    /// Which.
+    /// Key of the step.
     pub key: PlanStepKey,
-    /// `task`, `sleep`, `time`, …
+    /// Kind of the step, such as `task`, `sleep` or `time`.
     pub kind: String,
-    /// Where in the plan's code.
+    /// Position in the plan's code.
     pub site: String,
-    /// To be shown: without secrets, cut.
+    /// Arguments to be shown, truncated and without secrets.
     pub arguments: String,
-    /// Of the kind and the whole arguments, in hexadecimal digits.
+    /// Hash of the kind and the complete arguments, in hexadecimal digits.
     pub hash: String,
-    /// `begun`, or `done` for a step that is over at once.
+    /// State: `begun`, or `done` for a step that is over at once.
     pub state: String,
-    /// Its place among all beginnings and deliveries of the plan.
+    /// Position of the start among all starts and deliveries of the plan.
     pub began: i64,
-    /// The place at which the plan saw the outcome.
+    /// Position at which the outcome was delivered to the plan; `None` before.
     pub delivered: Option<i64>,
-    /// Until when it waits, where that is known.
+    /// End of the wait in milliseconds since 1970, if it is known.
     pub until_ms: Option<i64>,
-    /// Whether a person is waited for.
+    /// The answer of a person that the step waits for.
     pub asks: Asks,
-    /// JSON.
+    /// Outcome of the step as JSON; `None` if it has none.
     pub outcome: Option<String>,
-    /// When.
+    /// Time of the start in milliseconds since 1970.
     pub begun_ms: i64,
 }
 
-/// What came of a step.
+/// The end of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanStepEnd {
-    /// Which.
+    /// Key of the step.
     pub key: PlanStepKey,
-    /// `done`, `failed` or `dropped`.
+    /// Last state: `done`, `failed` or `dropped`.
     pub state: String,
-    /// The place at which the plan sees it.
+    /// Position at which the outcome is delivered to the plan; `None` if it is not.
     pub delivered: Option<i64>,
-    /// JSON; `None` keeps what is there.
+    /// Outcome as JSON; `None` keeps the stored one.
     pub outcome: Option<String>,
-    /// When.
+    /// Time of the end in milliseconds since 1970.
     pub ended_ms: i64,
 }
 
 /// The answer to a step that waits for a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanAnswer {
-    /// Which.
+    /// Key of the step.
     pub key: PlanStepKey,
-    /// JSON; or nothing, if it is secret.
+    /// The answer as JSON; `None` if it is secret.
     pub outcome: Option<String>,
-    /// The secret outcome.
+    /// The secret answer, sealed; `None` if it is not secret.
     pub sealed: Option<Vec<u8>>,
-    /// Told in the events of the plan job.
+    /// The event of the plan job that is written with the answer.
     pub event: NewPlanEvent,
 }
 
 /// One change of a plan's journal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PlanChange {
-    /// A step begins, or is over at once.
+    /// A step starts, or is over at once.
     Begin(NewPlanStep),
-    /// A step is over.
+    /// A step ends.
     End(PlanStepEnd),
-    /// Something is told.
+    /// An event of the plan job.
     Event(NewPlanEvent),
 }
 
-/// What is written of a plan in the transaction of the job that a step of it starts.
+/// The changes of a plan's journal that are written in the transaction of the job that one of its
+/// steps starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanMark {
-    /// What was to be written before.
+    /// Earlier changes that are not written yet.
     pub before: Vec<PlanChange>,
-    /// The step. A second job for it is refused.
+    /// The step that starts the job. A second job for it is refused.
     pub step: NewPlanStep,
 }
 
-/// A step as it stands.
+/// A stored step of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanStepRow {
-    /// Of which plan job.
+    /// Number of the plan job.
     pub plan_job: i64,
-    /// The fields of [`NewPlanStep`].
+    /// The step as it was started, with its current state and outcome.
     pub step: NewPlanStep,
-    /// The job that it started.
+    /// The job that the step started.
     pub job: Option<JobNumber>,
-    /// An outcome that is secret.
+    /// The secret outcome, sealed; `None` if it has none.
     pub sealed: Option<Vec<u8>>,
-    /// When it ended.
+    /// Time of the end in milliseconds since 1970; `None` before.
     pub ended_ms: Option<i64>,
 }
 
@@ -154,7 +156,7 @@ const ONE: &str = concat!(
     columns!(),
     "WHERE j.plan_job = $1 AND j.branch = $2 AND j.step = $3"
 );
-/// What sleeping plans wait for.
+/// Steps that sleeping plans wait for.
 const AWAITED: &str = concat!(
     columns!(),
     "JOIN plan_runs r ON r.plan_job = j.plan_job JOIN plan_jobs p ON p.number = j.plan_job \
@@ -164,7 +166,7 @@ const AWAITED: &str = concat!(
 
 pub(crate) const STATEMENTS: &[&str] = &[BEGIN, END, ANSWER, PAGE, ONE, AWAITED];
 
-/// The place before every step.
+/// Position before every step.
 const FIRST: i64 = -1;
 
 // === impl Asks ===
@@ -190,7 +192,7 @@ impl Asks {
 // === impl PlanMark ===
 
 impl PlanMark {
-    /// Written with the job.
+    /// Adds the statements of the earlier changes and the step, written with the job.
     pub(crate) fn before(&self, plan_job: i64, into: &mut Vec<Step<'_>>) {
         for change in &self.before {
             change.steps(plan_job, into);
@@ -260,7 +262,7 @@ impl PlanStepEnd {
 
 impl Store {
     /// Writes changes of a plan's journal in one transaction. `false`: one of them was not applied,
-    /// since the plan job is over or the step has ended otherwise.
+    /// since the plan job is over or the step has another end.
     pub async fn change_plan(
         &self,
         plan_job: i64,
@@ -274,7 +276,7 @@ impl Store {
         Ok(rows.iter().all(|changed| *changed > 0))
     }
 
-    /// Answers a step that waits for a person. `false`: it does not wait any more.
+    /// Answers a step that waits for a person. `false`: the step does not wait any more.
     pub async fn answer_plan_step(
         &self,
         plan_job: i64,
@@ -300,7 +302,7 @@ impl Store {
         Ok(true)
     }
 
-    /// Steps of a plan behind `after`, by branch and number.
+    /// Steps of a plan after `after`, by branch and number.
     pub async fn plan_journal(
         &self,
         plan_job: i64,
@@ -316,7 +318,7 @@ impl Store {
         self.query(PAGE, values).await
     }
 
-    /// One step.
+    /// The step with this key.
     pub async fn plan_journal_step(
         &self,
         plan_job: i64,
@@ -325,7 +327,7 @@ impl Store {
         self.query_one(ONE, key.values(plan_job)).await
     }
 
-    /// The steps that sleeping plans wait for, by plan job: what a server reads at its start.
+    /// The steps that sleeping plans wait for, by plan job, as a starting server needs them.
     pub async fn awaited_plan_steps(&self) -> Result<Vec<PlanStepRow>, StoreError> {
         self.query(AWAITED, Vec::new()).await
     }

@@ -1,7 +1,8 @@
-//! Plans that this server runs itself: what it takes to run one again, and how they end and go on.
+//! Plans that this server runs itself: the data to run them again, their ends and their
+//! resumptions.
 //!
-//! [`PlanRunRow`]; the rule: a plan's end and the last of its journal are one transaction, and so are
-//! the cut of a failed plan's journal and its new start.
+//! Invariant: the end of a plan ([`PlanRunRow`]) and the last changes of its journal are one
+//! transaction, and so are the cut of a failed plan's journal and the restart of the plan.
 
 use crate::StoreError;
 use crate::plan_events::{self, NewPlanEvent};
@@ -12,16 +13,16 @@ use crate::step::Step;
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 
-/// A plan that is not over.
+/// A plan of this server that is not over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlanRunRow {
-    /// Its plan job.
+    /// Number of the plan job.
     pub plan_job: i64,
-    /// Every branch of it waits, and nothing of it is in memory.
+    /// True if every branch waits and no part of the plan is in memory.
     pub asleep: bool,
-    /// How long it may take, from its start or resumption.
+    /// Time limit in milliseconds, counted from the start or resumption; `None`: no limit.
     pub timeout_ms: Option<i64>,
-    /// Until when that is.
+    /// Deadline that results from the limit, in milliseconds since 1970; `None`: no limit.
     pub until_ms: Option<i64>,
 }
 
@@ -42,8 +43,8 @@ macro_rules! failed {
     };
 }
 
-/// The place behind which the plan's past is undone: where it saw the outcome of the step, or, if it
-/// never did, nowhere.
+/// Position after which the plan's history is undone: the delivery of the step's outcome or, if the
+/// outcome was never delivered, no position.
 macro_rules! cut {
     () => {
         "(SELECT COALESCE(delivered, 9223372036854775807) FROM plan_journal \
@@ -83,8 +84,8 @@ pub(crate) const STATEMENTS: &[&str] = &[
 // === impl Store ===
 
 impl Store {
-    /// Writes down a plan that this server runs, how long it may take, and the slot of a schedule that it runs for; gives
-    /// the number of its plan job. A second plan for a slot is refused.
+    /// Writes a plan that this server runs, its time limit, and the slot of the schedule that it
+    /// runs for. Returns the number of its plan job. A second plan for a slot is refused.
     pub async fn insert_plan_run(
         &self,
         new: &NewPlanJob,
@@ -107,30 +108,30 @@ impl Store {
         self.plan_job_of_request(&new.request_id).await
     }
 
-    /// One plan that this server runs or ran.
+    /// A plan that this server runs or ran, by the number of its plan job.
     pub async fn plan_run(&self, plan_job: i64) -> Result<Option<PlanRunRow>, StoreError> {
         self.query_one(ONE, vec![Value::Int(plan_job)]).await
     }
 
-    /// The plans that are not over: what a server reads at its start.
+    /// The plans that are not over, as a starting server needs them.
     pub async fn unfinished_plans(&self) -> Result<Vec<PlanRunRow>, StoreError> {
         self.query(UNFINISHED, Vec::new()).await
     }
 
-    /// What was asked for, sealed.
+    /// The sealed request of a plan.
     pub async fn plan_run_sealed(&self, plan_job: i64) -> Result<Option<Vec<u8>>, StoreError> {
         let row: Option<Sealed> = self.query_one(SEALED, vec![Value::Int(plan_job)]).await?;
         Ok(row.map(|row| row.0))
     }
 
-    /// Notes whether a plan sleeps.
+    /// Records that a plan sleeps or has been woken.
     pub async fn plan_sleeps(&self, plan_job: i64, asleep: bool) -> Result<(), StoreError> {
         let values = vec![Value::Int(plan_job), Value::Int(i64::from(asleep))];
         self.execute(Step { sql: SLEEP, values }).await.map(|_| ())
     }
 
-    /// Writes the last changes of a plan's journal and its end. `false`: it is over already, and
-    /// nothing was written.
+    /// Writes the last changes of a plan's journal and its end. `false`: the plan is over already,
+    /// and nothing was written.
     pub async fn end_plan_run(
         &self,
         plan_job: i64,
@@ -146,9 +147,9 @@ impl Store {
         Ok(rows.last().is_some_and(|changed| *changed > 0))
     }
 
-    /// Lets a failed plan go on, as if the outcome of this step had never been seen: the step and all
-    /// that was begun afterwards is forgotten. Without a step the whole journal stays. `false`: the
-    /// plan has not failed, and nothing was written.
+    /// Resumes a failed plan, as if the outcome of this step had never been delivered: the step and
+    /// everything started afterwards is deleted. Without a step the whole journal stays. `false`:
+    /// the plan has not failed, and nothing was written.
     pub async fn reopen_plan(
         &self,
         plan_job: i64,

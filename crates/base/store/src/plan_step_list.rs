@@ -1,7 +1,7 @@
-//! The journal of a plan as people read it: [`PlanStepShown`].
+//! The journal of a plan as it is shown to users: [`PlanStepShown`].
 //!
-//! The rule: in the order in which the steps began, and without what came of them, which may be large
-//! or secret.
+//! Invariant: steps are in the order in which they started, and without their outcomes, which may
+//! be large or secret.
 
 use crate::page::Page;
 use crate::plan_journal::{Asks, PlanStepKey};
@@ -9,28 +9,28 @@ use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 use crate::{JobNumber, StoreError};
 
-/// A step to be shown.
+/// A step as it is shown to users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanStepShown {
-    /// Which.
+    /// Key of the step.
     pub key: PlanStepKey,
-    /// `task`, `sleep`, `time`, …
+    /// Kind of the step, such as `task`, `sleep` or `time`.
     pub kind: String,
-    /// Where in the plan's code.
+    /// Position in the plan's code.
     pub site: String,
-    /// Without secrets, and cut; JSON, where it is not cut.
+    /// Arguments without secrets, possibly truncated; JSON unless truncated.
     pub arguments: String,
-    /// `running`, `sleeping`, `waiting` (for a person), `done`, `failed` or `dropped`.
+    /// State: `running`, `sleeping`, `waiting` (for a person), `done`, `failed` or `dropped`.
     pub state: String,
-    /// Whether a person is asked.
+    /// The answer of a person that the step waits for.
     pub asks: Asks,
-    /// The job that it started.
+    /// The job that the step started.
     pub job: Option<JobNumber>,
-    /// Until when it sleeps.
+    /// End of its sleep in milliseconds since 1970; `None` if it does not sleep.
     pub until_ms: Option<i64>,
-    /// When it began.
+    /// Time of the start in milliseconds since 1970.
     pub begun_ms: i64,
-    /// When it ended.
+    /// Time of the end in milliseconds since 1970; `None` before.
     pub ended_ms: Option<i64>,
 }
 
@@ -39,13 +39,13 @@ pub struct PlanStepShown {
 pub struct PlanQuestionRow {
     /// Number of the plan job.
     pub plan_job: i64,
-    /// The step.
+    /// Key of the step.
     pub key: PlanStepKey,
-    /// The arguments of the step, without secrets, and cut; JSON, where it is not cut.
+    /// Arguments of the step without secrets, possibly truncated; JSON unless truncated.
     pub arguments: String,
-    /// The answer is to be kept sealed, or not.
+    /// Kind of answer: shown, or stored sealed.
     pub asks: Asks,
-    /// When it was asked.
+    /// Time of the question in milliseconds since 1970.
     pub begun_ms: i64,
 }
 
@@ -76,7 +76,7 @@ const PAGE: &str = concat!(
 );
 const COUNT: &str = concat!("SELECT COUNT(*)", matching!());
 
-/// The conditions are those of the partial index.
+/// The conditions are those of the partial index, so that it is used.
 const QUESTIONS: &str = "SELECT plan_job, branch, step, arguments, asks, begun_ms FROM plan_journal \
      WHERE asks > 0 AND state = 'begun' AND plan_job >= $1 AND plan_job <= $2 \
      AND EXISTS (SELECT 1 FROM plan_jobs WHERE number = plan_job AND plan_jobs.state = 'running') \
@@ -87,7 +87,8 @@ pub(crate) const STATEMENTS: &[&str] = &[PAGE, COUNT, QUESTIONS];
 // === impl Store ===
 
 impl Store {
-    /// Steps of a plan, and how many there are without paging; those in one state, or all.
+    /// One page of the steps of a plan, and their number without paging; the steps in one state, or
+    /// all.
     pub async fn plan_step_list(
         &self,
         plan_job: i64,
@@ -104,7 +105,7 @@ impl Store {
         Ok((rows, total.unwrap_or(0).unsigned_abs()))
     }
 
-    /// The questions that plans wait with, of the plan jobs from `first` to `last`.
+    /// The open questions of the plan jobs from `first` to `last`.
     pub async fn plan_questions(
         &self,
         first: i64,

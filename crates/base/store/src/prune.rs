@@ -1,8 +1,8 @@
-//! Forgetting jobs that ended long ago.
+//! Deletion of jobs that ended long ago.
 //!
 //! [`Store::prune_jobs`] first hides jobs and then deletes their rows, in small transactions
-//! between which other writes go on. The rule: nobody sees half a job, and no number or id is
-//! given out again.
+//! between which other writes continue. Invariant: a job is visible completely or not at all, and
+//! no number or id is used again.
 
 use crate::StoreError;
 use crate::defaults::{PRUNE_JOBS, PRUNE_ROWS};
@@ -10,18 +10,19 @@ use crate::step::Step;
 use crate::store::Store;
 use crate::value::Value;
 
-/// What was forgotten.
+/// Numbers of deleted rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
-    /// Jobs.
+    /// Number of deleted jobs.
     pub jobs: u64,
-    /// Events of any jobs.
+    /// Number of deleted events, of any jobs.
     pub events: u64,
-    /// Runs of any jobs.
+    /// Number of deleted runs, of any jobs.
     pub runs: u64,
 }
 
-/// 4 is `JOB_OVER`. A plan that is not over may still be answered from the results of its jobs.
+/// 4 is `JOB_OVER`. A job of a plan that is not over stays, since the plan may still need its
+/// results.
 const HIDE: &str = "UPDATE jobs SET pruned = 1 WHERE number IN (SELECT number FROM jobs \
      WHERE pruned = 0 AND progress = 4 AND finished_ms < $1 AND NOT EXISTS \
      (SELECT 1 FROM plan_journal j JOIN plan_jobs p ON p.number = j.plan_job \
@@ -41,8 +42,8 @@ const JOBS: &str = "DELETE FROM jobs WHERE pruned = 1";
 pub(crate) const STATEMENTS: &[&str] = &[HIDE, EVENTS, RUNS, STATES, JOBS];
 
 impl Store {
-    /// Forgets jobs that ended before `older_than_ms`, with their runs and events. Dropping the
-    /// future leaves hidden rows for the next call.
+    /// Deletes jobs that ended before `older_than_ms`, with their runs and events. If the future is
+    /// dropped, hidden rows remain for the next call.
     pub async fn prune_jobs(&self, older_than_ms: i64) -> Result<Pruned, StoreError> {
         let mut pruned = Pruned::default();
         loop {
@@ -50,7 +51,8 @@ impl Store {
             let hidden = self.execute(Step { sql: HIDE, values }).await?;
             pruned.events += self.delete_all(EVENTS).await?;
             pruned.runs += self.delete_all(RUNS).await?;
-            // At most PRUNE_JOBS of both by now, in one transaction: a job without its history
+            // At most PRUNE_JOBS of both remain, in one transaction: a job is never left without
+            // its history.
             // is never left behind.
             let steps = [STATES, JOBS].map(|sql| Step {
                 sql,

@@ -1,14 +1,14 @@
-//! What the writer of either engine is handed.
+//! Messages to the writer of either engine.
 
 use tokio::sync::oneshot;
 
 use crate::StoreError;
 use crate::write::{Write, Written};
 
-/// What the writer gets.
+/// A message to the writer.
 pub(crate) enum Message {
     Write(Request),
-    /// Write what is queued and end.
+    /// Write the queued requests and end.
     Close,
 }
 

@@ -1,4 +1,4 @@
-//! The writing connection: alone on its database.
+//! The writing connection, which holds its database exclusively.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::session::{self, SessionError, answered, answered_within};
 use crate::OpenStoreError;
 use crate::defaults::POSTGRES_OPEN;
 
-/// A connection that holds the lock.
+/// A connection that holds the advisory lock.
 pub(crate) struct Link {
     pub(crate) client: Client,
     pub(crate) statements: HashMap<&'static str, Statement>,
@@ -19,7 +19,7 @@ pub(crate) struct Link {
     _connection: AbortOnDropHandle<()>,
 }
 
-/// Why there is no such connection.
+/// Reason for which the connection could not be made.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LinkError {
     #[error("cannot connect")]
@@ -63,15 +63,15 @@ impl Link {
         }
     }
 
-    /// Frees the database for the next server process, and only then returns.
+    /// Releases the database for the next server process, and returns only after that.
     pub(crate) async fn close(self) {
         if let Err(error) = answered(holder::free(&self.client)).await {
-            // The end of the connection frees it as well, a little later.
+            // The end of the connection releases the lock as well, a little later.
             tracing::debug!(%error, "the lock was not given back");
         }
     }
 
-    /// A statement, prepared once for each connection.
+    /// A statement, prepared once per connection.
     pub(crate) async fn statement(&mut self, sql: &'static str) -> Result<Statement, SessionError> {
         if let Some(statement) = self.statements.get(sql) {
             return Ok(statement.clone());

@@ -1,4 +1,4 @@
-//! What PostgreSQL's errors mean here.
+//! Classification of PostgreSQL's errors.
 
 use std::sync::Arc;
 
@@ -9,19 +9,19 @@ use tokio_postgres::error::SqlState;
 use super::session::SessionError;
 use crate::StoreError;
 
-/// Whether the connection is gone, or the server is about to end it, or the transaction lost
-/// against another one: in each case the same may be tried again on a new connection.
+/// True if the connection is lost, or the server is about to end it, or the transaction lost
+/// against another one: in each case a retry on a new connection may succeed.
 fn is_lost(error: &Error) -> bool {
     let Some(state) = error.code() else {
-        // Without a code it did not come from the server, but from the connection; only values
-        // that cannot be encoded and rows that cannot be read are neither.
+        // An error without a code comes from the connection and not from the server, except for
+        // values that cannot be encoded and rows that cannot be read.
         return error.is_closed() || std::error::Error::source(error).is_some_and(is_io);
     };
     [
         SqlState::ADMIN_SHUTDOWN,
         SqlState::CRASH_SHUTDOWN,
         SqlState::CANNOT_CONNECT_NOW,
-        // This process stood still in a transaction, and its session was ended.
+        // This process paused inside a transaction, so the server ended its session.
         SqlState::IDLE_IN_TRANSACTION_SESSION_TIMEOUT,
         SqlState::IDLE_SESSION_TIMEOUT,
         SqlState::T_R_DEADLOCK_DETECTED,
@@ -66,7 +66,7 @@ pub(crate) fn from_session(error: SessionError) -> StoreError {
     }
 }
 
-/// Whether the refusal is about the state of the server and not about the statement.
+/// True if the refusal is due to the state of the server and not to the statement.
 fn passes(state: &SqlState) -> bool {
     [
         SqlState::QUERY_CANCELED,

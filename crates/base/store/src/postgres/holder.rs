@@ -1,10 +1,10 @@
-//! The session that has the database, seen from one that wants it: [`Holder`].
+//! The session that holds the database, as seen from one that requests it: [`Holder`].
 //!
-//! A server holds [`LOCK`] on its writing session, and [`BEATS`] as its promise to send something
-//! at least every [`POSTGRES_HEARTBEAT`](crate::defaults::POSTGRES_HEARTBEAT). The rule: a session
-//! is ended by another one only if it is an earlier one of the same process, or if it made that
-//! promise and was silent for [`POSTGRES_SILENCE`]. A server that did not stand still is never ended
-//! so, and one that is ended cannot write any more: its epoch is over.
+//! A server holds [`LOCK`] on its writing session, and [`BEATS`] as its commitment to send
+//! something at least every [`POSTGRES_HEARTBEAT`](crate::defaults::POSTGRES_HEARTBEAT). Invariant:
+//! a session is terminated by another one only if it is an earlier one of the same process, or if
+//! it holds [`BEATS`] and was silent for [`POSTGRES_SILENCE`]. A server that did not stand still is
+//! therefore never terminated, and one that is terminated cannot write any more: its epoch is over.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use crate::defaults::{POSTGRES_LOCK, POSTGRES_SILENCE};
 
 /// The advisory lock that the server process holds: "tutti" as a number.
 const LOCK: i64 = 0x74_75_74_74_69;
-/// The lock that says that the holder of [`LOCK`] sends heartbeats.
+/// The advisory lock that shows that the holder of [`LOCK`] sends heartbeats.
 const BEATS: i64 = LOCK + 1;
 
 const TAKE_LOCK: &str = "SELECT pg_try_advisory_lock($1)";
-/// A session's identity: process ids are used again, start times with them are not.
+/// Identity of a session: process ids are reused, but not together with their start times.
 const SESSION: &str = "SELECT pid::bigint, backend_start::text FROM pg_stat_activity \
      WHERE pid = pg_backend_pid()";
 const EPOCH: &str = "SELECT epoch FROM ledger WHERE id = 1";
@@ -34,8 +34,7 @@ macro_rules! has_lock {
     };
 }
 
-/// SQL for the milliseconds for which the session has waited for its client; 0 while it does not
-/// wait.
+/// SQL for the milliseconds for which the session has waited for its client; 0 if it does not wait.
 macro_rules! silent_ms {
     () => {
         "CASE WHEN a.state LIKE 'idle%' OR a.wait_event_type = 'Client' THEN \
@@ -55,7 +54,7 @@ const HOLDER: &str = concat!(
     " LIMIT 1"
 );
 
-/// Ends the holder if it is this session.
+/// Terminates the holder if it is this session.
 const END_OWN: &str = concat!(
     "SELECT pg_terminate_backend(a.pid) \
      FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid WHERE ",
@@ -63,7 +62,7 @@ const END_OWN: &str = concat!(
     " AND a.pid = $2 AND a.backend_start::text = $3"
 );
 
-/// Ends the holder if it promised heartbeats and was silent for this many milliseconds.
+/// Terminates the holder if it holds [`BEATS`] and was silent for this many milliseconds.
 const END_SILENT: &str = concat!(
     "SELECT pg_terminate_backend(a.pid) \
      FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid WHERE ",
@@ -75,39 +74,40 @@ const END_SILENT: &str = concat!(
     " >= $3"
 );
 
-/// A session, told apart from every other one of this database.
+/// Identity of a session among all sessions of this database.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionId {
     pid: i64,
     start: String,
 }
 
-/// The other server process that has the database.
+/// The other server process that holds the database.
 #[derive(Clone, Debug)]
 pub(crate) struct Holder {
-    /// Its session, in words.
+    /// Description of its session.
     pub(crate) session: String,
-    /// The ledger's epoch; `None` where it cannot be read.
+    /// Epoch in the ledger; `None` if it cannot be read.
     pub(crate) epoch: Option<i64>,
-    /// For how long it sent nothing, if it promised to; otherwise it counts as alive.
+    /// Duration of its silence, if it sends heartbeats; otherwise it counts as alive.
     silent: Option<Duration>,
 }
 
-/// Session that takes the database over; it decides which holder may be ended.
+/// Session that takes the database over; it determines which holder may be terminated.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Successor<'a> {
-    /// A starting server: one that stands still.
+    /// A starting server, which may terminate a silent holder.
     OfSilent,
-    /// A server that lost its connection: its own session, which may not have noticed yet.
+    /// A server that lost its connection, which may terminate its own earlier session if PostgreSQL
+    /// has not noticed the loss yet.
     OfOwn(&'a SessionId),
 }
 
-/// Takes the database for this session. `false`: another one has it.
+/// Takes the locks of the database for this session. `false`: another session holds it.
 pub(super) async fn take(client: &Client) -> Result<bool, Error> {
     if !lock(client, LOCK).await? {
         return Ok(false);
     }
-    // A session that is ending may still have it: the next connection makes the promise then.
+    // A session that is ending may still hold this lock: the next connection then takes it.
     lock(client, BEATS).await?;
     Ok(true)
 }
@@ -136,7 +136,7 @@ impl SessionId {
     }
 }
 
-/// The session that has the database, in words; nothing is ended.
+/// Description of the session that holds the database; nothing is terminated.
 pub(super) async fn session(client: &Client) -> Result<Option<String>, Error> {
     let row = client.query_opt(HOLDER, &[&LOCK, &BEATS]).await?;
     let session = row
@@ -148,7 +148,8 @@ pub(super) async fn session(client: &Client) -> Result<Option<String>, Error> {
 // === impl Holder ===
 
 impl Holder {
-    /// The holder, after it was ended if `successor` allows that: the next attempt finds out.
+    /// The holder, after it was terminated if `successor` allows that: the next attempt shows the
+    /// result.
     pub(super) async fn meet(client: &Client, successor: Successor<'_>) -> Result<Self, Error> {
         let row = client.query_opt(HOLDER, &[&LOCK, &BEATS]).await?;
         let (session, silent_ms, beats) = match row {
@@ -180,13 +181,13 @@ impl Holder {
                 "the database was held by a session whose client is gone or stands still; it was \
                  ended"
             ),
-            // The role may not end sessions of another one.
+            // The role may lack the permission to terminate sessions of another role.
             Err(error) if error.as_db_error().is_some() => {
                 tracing::warn!(%error, holder = session, "cannot end the session that has the database");
             }
             Err(error) => return Err(error),
         }
-        // The table is not there before the first start.
+        // The table does not exist before the first start.
         let epoch = client.query_opt(EPOCH, &[]).await.ok().flatten();
         let silent = silent_ms
             .filter(|_| beats)

@@ -1,10 +1,11 @@
-//! The schema on PostgreSQL, brought up to date in one transaction.
+//! Migration of the schema on PostgreSQL, in one transaction.
 
 use super::connect::{Link, engine};
 use crate::OpenStoreError;
 use crate::migrations::{self, POSTGRES};
 
-/// The link holds the lock, so nobody else migrates at the same time.
+/// Applies the pending migrations. The link holds the lock, so no other process migrates at the
+/// same time.
 pub(crate) async fn migrate(link: &mut Link, place: &str) -> Result<(), OpenStoreError> {
     let refused = |error: tokio_postgres::Error| engine(place, error);
     let transaction = link.client.transaction().await.map_err(refused)?;

@@ -1,6 +1,6 @@
-//! PostgreSQL: one writing connection, a pool of reading ones.
+//! PostgreSQL: one writing connection and a pool of reading connections.
 //!
-//! [`Postgres`] owns the pool and the writer task. The rules: only one server process writes to a
+//! [`Postgres`] owns the pool and the writer task. Invariants: only one server process writes to a
 //! database (an advisory lock on the writing connection), a restart of PostgreSQL is survived, and
 //! a commit whose answer was lost is looked up, never guessed.
 
@@ -31,11 +31,11 @@ use crate::request::Message;
 use crate::value::{FromRow, Value};
 use crate::{OpenStoreError, StoreConfig, StoreError};
 
-/// The engine's reading half, and word of the writing one.
+/// The reading half of the engine, with a channel that reports the end of the writing half.
 pub(crate) struct Postgres {
     place: String,
     pool: Pool,
-    /// Closed when the writer has let go of the database.
+    /// Closed when the writer has released the database.
     writer: watch::Receiver<()>,
     ended: watch::Receiver<Option<StoreError>>,
 }
@@ -52,7 +52,7 @@ impl Postgres {
         let ended = writer.ended();
         let (writes, queue) = mpsc::channel(WRITE_QUEUE);
         let (alive, closed) = watch::channel(());
-        // It ends when the queue is closed: by `close`, or when the last handle is dropped.
+        // The task ends when the queue is closed: by `close`, or when the last handle is dropped.
         tokio::spawn(async move {
             Box::pin(writer.run(queue)).await;
             drop(alive);
@@ -69,7 +69,7 @@ impl Postgres {
         ))
     }
 
-    /// The pool alone, whose connections cannot write.
+    /// Opens the pool alone, whose connections cannot write.
     pub(crate) async fn open_read_only(
         url: &str,
         settings: &StoreConfig,
@@ -98,7 +98,7 @@ impl Postgres {
         &self.place
     }
 
-    /// Reads are repeated while the server restarts: they change nothing.
+    /// Runs a query. Reads are repeated while the server restarts, since they change nothing.
     pub(crate) async fn query<T: FromRow>(
         &self,
         sql: &'static str,
@@ -106,7 +106,7 @@ impl Postgres {
     ) -> Result<Vec<T>, StoreError> {
         let deadline = Instant::now() + POSTGRES_POOL_WAIT;
         loop {
-            // On the heap: a new connection takes kilobytes of state.
+            // Boxed: a new connection takes kilobytes of state.
             match Box::pin(self.try_query(sql, &values)).await {
                 Err(StoreError::Unavailable(_)) if Instant::now() < deadline => {
                     tokio::time::sleep(POSTGRES_RETRY).await;
@@ -129,7 +129,7 @@ impl Postgres {
         }))
         .await;
         if matches!(answer, Err(SessionError::Silent(_))) {
-            // It leads nowhere: the next one gets another.
+            // The connection is unusable: the next query gets another one.
             drop(Object::take(client));
         }
         let rows = answer.map_err(errors::from_session)?;
@@ -142,7 +142,7 @@ impl Postgres {
         prepared.map(drop).map_err(errors::from_session)
     }
 
-    /// Watches for the end of commits: `Some(reason)` once nothing more is committed.
+    /// Watches the end of commits: `Some(reason)` once commits have ended.
     pub(crate) fn ended(&self) -> watch::Receiver<Option<StoreError>> {
         self.ended.clone()
     }
@@ -200,7 +200,7 @@ fn connector(url: &str) -> Result<Connector, OpenStoreError> {
     Ok(Connector { config, tls })
 }
 
-/// Host and database, without user and password.
+/// Host and name of the database, without user and password.
 fn place(config: &tokio_postgres::Config) -> String {
     use tokio_postgres::config::Host;
     let hosts: Vec<String> = config

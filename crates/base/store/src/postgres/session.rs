@@ -1,7 +1,7 @@
 //! Settings of every session, on both ends of its connection.
 //!
-//! [`configure`] sets the client's end, [`settle`] the server's. The rule: a peer that vanished
-//! without closing the connection is noticed by the other one within [`POSTGRES_SILENCE`], and a
+//! [`configure`] sets the client's end, [`settle`] the server's. Invariant: a peer that vanished
+//! without closing the connection is noticed by the other end within [`POSTGRES_SILENCE`], and a
 //! session whose client stands still inside a transaction keeps its locks no longer than
 //! [`POSTGRES_IDLE_IN_TRANSACTION`].
 
@@ -16,8 +16,8 @@ use crate::defaults::{
     POSTGRES_SILENCE,
 };
 
-/// Sets what this version of PostgreSQL knows; the last argument of `set_config` is "for this
-/// transaction only".
+/// Sets the settings that this version of PostgreSQL has; the last argument of `set_config` means
+/// "for this transaction only".
 const SETTLE: &str = "SELECT set_config(s.name, v.value, false) FROM (VALUES \
      ('tcp_keepalives_idle', $1::text), ('tcp_keepalives_interval', $2::text), ('tcp_keepalives_count', $3::text), \
      ('tcp_user_timeout', $4::text), ('client_connection_check_interval', $1::text || 's'), \
@@ -30,12 +30,12 @@ pub(crate) enum SessionError {
     /// The server's refusal, or the end of the connection.
     #[error(transparent)]
     Engine(#[from] tokio_postgres::Error),
-    /// The connection stands and nothing comes.
+    /// The connection is open, but no answer arrived within this time.
     #[error("PostgreSQL gave no answer for {} s; the connection is given up", .0.as_secs())]
     Silent(Duration),
 }
 
-/// Keep-alives of the client's end. A URL that names them is left as it is.
+/// Sets the keep-alives of the client's end. A URL that names them is left as it is.
 pub(super) fn configure(config: &mut Config, url: &str) {
     config.connect_timeout(POSTGRES_CONNECT);
     if !url.contains("keepalives") {
@@ -50,7 +50,8 @@ pub(super) fn configure(config: &mut Config, url: &str) {
 }
 
 /// Sets the server's timeouts for this session: keep-alive, idle transactions and locks. A database
-/// may be configured to answer before it has written; `synchronous_commit` overrides that.
+/// may be configured to acknowledge a commit before it is written; `synchronous_commit` overrides
+/// that.
 pub(super) async fn settle(client: &Client) -> Result<(), tokio_postgres::Error> {
     let seconds = |duration: Duration| duration.as_secs().to_string();
     let milliseconds = |duration: Duration| duration.as_millis().to_string();
@@ -70,8 +71,7 @@ pub(super) async fn settle(client: &Client) -> Result<(), tokio_postgres::Error>
         .map(drop)
 }
 
-/// Waits for an answer, but not for ever: a machine in between may keep a connection open that
-/// leads nowhere.
+/// Waits for an answer, but only for a limited time: a middlebox may keep a dead connection open.
 pub(super) async fn answered<T>(
     answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
 ) -> Result<T, SessionError> {

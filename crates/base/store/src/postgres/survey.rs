@@ -1,4 +1,4 @@
-//! A look at a PostgreSQL database beside the server that has it.
+//! Survey of a PostgreSQL database that a server may be using.
 
 use tokio_postgres::Client;
 use tokio_util::task::AbortOnDropHandle;
@@ -11,14 +11,14 @@ use crate::defaults::POSTGRES_OPEN;
 use crate::migrations;
 use crate::survey::{ConnectionEncryption, DatabaseSurvey, SchemaState};
 
-/// Version, protection of this session, its peer's address, and the time in milliseconds.
+/// Version, encryption of this session, address of its peer, and the time in milliseconds.
 const SESSION: &str = "SELECT current_setting('server_version'), s.ssl, s.version, \
      inet_server_addr() IS NOT NULL, (extract(epoch FROM clock_timestamp()) * 1000)::bigint \
      FROM pg_stat_ssl s WHERE s.pid = pg_backend_pid()";
 const HAS_SCHEMA: &str = "SELECT to_regclass('schema_migrations') IS NOT NULL";
 
 impl Postgres {
-    /// Looks at the database of a URL in one session, which ends before this returns.
+    /// Surveys the database of a URL in one session, which ends before this returns.
     pub(crate) async fn survey(url: &str) -> Result<DatabaseSurvey, OpenStoreError> {
         let connector = connector(url)?;
         let place = place(&connector.config);
@@ -27,7 +27,7 @@ impl Postgres {
             .await
             .map_err(|error| engine(&place, error))?;
         let _connection = AbortOnDropHandle::new(tokio::spawn(async move {
-            // Its end is the end of the look.
+            // The session ends here.
             drop(connection.await);
         }));
         let facts = answered_within(POSTGRES_OPEN, Box::pin(facts(&client, &place)));

@@ -1,8 +1,8 @@
 //! Encryption of connections to PostgreSQL, by libpq's names: [`TlsOptions`].
 //!
-//! `sslmode`, `sslrootcert`, `sslcert` and `sslkey` stand in the URL. The rule: a connection to
-//! another machine is encrypted and the server's certificate verified, name included, unless the URL
-//! says otherwise.
+//! The URL may contain `sslmode`, `sslrootcert`, `sslcert` and `sslkey`. Invariant: a connection to
+//! another machine is encrypted and the server's certificate verified, name included, unless the
+//! URL requests otherwise.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -21,17 +21,17 @@ use crate::OpenStoreError;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SslMode {
     Disable,
-    /// Encrypted if the server can do it; the server's certificate is not checked.
+    /// Encrypted if the server supports it; the server's certificate is not checked.
     Prefer,
     /// Encrypted; the server's certificate is not checked.
     Require,
-    /// The server has a certificate of a trusted CA.
+    /// Encrypted; the server must have a certificate of a trusted CA.
     VerifyCa,
-    /// That certificate bears the name of the host.
+    /// As `VerifyCa`, and the certificate must contain the name of the host.
     VerifyFull,
 }
 
-/// The roots of the operating system, as libpq calls them.
+/// libpq's name for the roots of the operating system.
 const SYSTEM: &str = "system";
 
 /// Parameters of a URL that concern encryption.
@@ -46,7 +46,8 @@ pub(super) struct TlsOptions {
 // === impl TlsOptions ===
 
 impl TlsOptions {
-    /// Takes the options out of the URL; gives what the other parser knows.
+    /// Extracts the options from the URL. Returns them and the URL without them, for the other
+    /// parser.
     pub(super) fn split(url: &str) -> Result<(Self, String), OpenStoreError> {
         let mut options = Self::default();
         let Some((base, query)) = url.split_once('?') else {
@@ -71,11 +72,11 @@ impl TlsOptions {
         Ok((options, rest))
     }
 
-    /// Sets what is negotiated, and gives what encrypts. Reads the files.
+    /// Sets the negotiation, and returns the TLS connector. Reads the files.
     pub(super) fn apply(self, config: &mut Config) -> Result<MakeRustlsConnect, OpenStoreError> {
         let only_sockets = is_every_host(config, |host| matches!(host, Host::Unix(_)));
         let mode = match self.mode {
-            // As libpq: a socket of this machine is not encrypted.
+            // As in libpq, a socket of this machine is not encrypted.
             _ if only_sockets => SslMode::Disable,
             Some(mode) => mode,
             None if is_local(config) => SslMode::Prefer,
@@ -107,7 +108,7 @@ impl TlsOptions {
             (SslMode::VerifyCa, None) => {
                 return Err(invalid("sslmode=verify-ca: needs sslrootcert=FILE"));
             }
-            // As libpq: naming a CA means checking it.
+            // As in libpq, naming a CA means checking it.
             (SslMode::VerifyCa | SslMode::Require, Some(root)) => ServerCheck::Chain(root.into()),
             _ => ServerCheck::Nothing,
         };
@@ -171,7 +172,7 @@ fn is_every_host(config: &Config, is: impl Fn(&Host) -> bool) -> bool {
     config.get_hosts().iter().all(is)
 }
 
-/// `%2F` and the like.
+/// Decodes percent-encoded characters such as `%2F`.
 fn decode(name: &str, value: &str) -> Result<String, OpenStoreError> {
     let bad = || invalid(&format!("{name}: not a percent-encoded text"));
     let mut bytes = Vec::with_capacity(value.len());

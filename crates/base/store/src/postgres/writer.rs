@@ -1,10 +1,10 @@
 //! The writer task.
 //!
-//! [`Writer`] gathers what waits into one transaction, as the SQLite writer does. The rules: one
-//! request that cannot be written does not hurt its neighbours; and when the connection is lost
-//! while the commit is under way, the count of commits in the ledger tells whether it took place,
-//! since only this process writes; and the writer stops when the database's last commit is not that
-//! of this process ([`History`]).
+//! [`Writer`] combines waiting requests into one transaction, as the SQLite writer does.
+//! Invariants: a request that cannot be written does not affect the others of its batch; when the
+//! connection is lost while the commit is in progress, the count of commits in the ledger shows if
+//! it took place, since only this process writes; and the writer stops when the database's last
+//! commit is not that of this process ([`History`]).
 
 use std::future::Future;
 use std::pin::Pin;
@@ -37,17 +37,17 @@ use crate::{OpenStoreError, StoreConfig, StoreError};
 
 pub(crate) struct Writer {
     connector: Connector,
-    /// `None`: lost.
+    /// The connection; `None` when it is lost.
     link: Option<Link>,
-    /// The last session, which PostgreSQL may still keep when its connection is lost.
+    /// The last session, which PostgreSQL may keep after its connection was lost.
     session: SessionId,
     history: History,
     patience: Duration,
 }
 
-/// Why one attempt at a transaction did not succeed.
+/// Reason for which an attempt at a transaction did not succeed.
 enum Attempt {
-    /// The database said no; nothing was kept.
+    /// The database returned an error; nothing was kept.
     Refused(StoreError),
     /// The connection was lost before the commit was sent; nothing was kept.
     Lost(SessionError),
@@ -123,7 +123,7 @@ impl Writer {
         }
     }
 
-    /// Shows that this process is alive, and finds out whether the connection is.
+    /// Sends a heartbeat, which also detects a lost connection.
     async fn beat(&mut self) {
         let Some(link) = &self.link else {
             // One attempt only: a failed one is reported to the writes that wait for it.
@@ -136,7 +136,7 @@ impl Writer {
         let answer = answered_within(POSTGRES_SILENCE, link.client.query_one(ledger::READ, &[]));
         match answer.await {
             Ok(row) => {
-                // A mistake is reported to the watcher of the store's end, and to every write.
+                // An error is reported to the watcher of the store's end, and to every write.
                 if let Ok(found) = Ledger::from_row(&row) {
                     let _ = self.history.found(&found);
                 }
@@ -155,7 +155,7 @@ impl Writer {
 
     async fn save_history(&mut self) {
         if let Some(unsaved) = self.history.unsaved() {
-            // An aborted one ends with its runtime.
+            // An aborted task ends with its runtime.
             let commits = tokio::task::spawn_blocking(|| unsaved.write()).await;
             self.history.saved(commits.ok().flatten());
         }
@@ -164,7 +164,7 @@ impl Writer {
     async fn write(&mut self, requests: Vec<Request>) {
         match self.transact(&requests).await {
             Ok(written) => batch::answer(requests, written),
-            // Each alone would meet the same.
+            // Each request alone would get the same error.
             Err(error) if requests.len() == 1 || !is_of_one_request(&error) => {
                 for request in requests {
                     batch::fail(request, error.clone());
@@ -182,7 +182,7 @@ impl Writer {
         }
     }
 
-    /// All requests in one transaction, over as many connections as it takes.
+    /// Writes all requests in one transaction, over as many connections as necessary.
     async fn transact(&mut self, requests: &[Request]) -> Result<Vec<Written>, StoreError> {
         if requests.is_empty() {
             return Ok(Vec::new());
@@ -221,8 +221,8 @@ impl Writer {
         }
     }
 
-    /// Gives the connection up and lets some time pass, if there is any left. A server that crashes
-    /// or that became a standby lets people in and then fails them.
+    /// Drops the connection and pauses, if the deadline is not reached. A server that is crashing,
+    /// or that became a standby, accepts connections and then fails them.
     async fn lost(&mut self, error: StoreError, deadline: Instant) -> Result<(), StoreError> {
         self.link = None;
         if Instant::now() >= deadline {
@@ -242,7 +242,7 @@ impl Writer {
         }
     }
 
-    /// Makes the connection anew if it was lost.
+    /// Reconnects if the connection was lost.
     async fn connect(&mut self, deadline: Instant) -> Result<(), StoreError> {
         if self
             .link
@@ -285,7 +285,7 @@ impl Writer {
         }
     }
 
-    /// Whether the transaction with this number was committed.
+    /// Tests if the transaction with this number was committed.
     async fn took_place(&mut self, commits: i64, deadline: Instant) -> Result<bool, StoreError> {
         loop {
             self.connect(deadline).await?;
@@ -309,7 +309,7 @@ impl Writer {
     }
 }
 
-/// Whether another request of the batch may still succeed.
+/// True if another request of the batch may still succeed.
 fn is_of_one_request(error: &StoreError) -> bool {
     !error.is_end()
         && !matches!(
@@ -318,7 +318,7 @@ fn is_of_one_request(error: &StoreError) -> bool {
         )
 }
 
-/// Compares the database with what is known of it, and begins this process's part.
+/// Compares the database with the known history, and starts this process's epoch.
 async fn begin_epoch(
     client: &Client,
     place: &str,
@@ -399,7 +399,7 @@ enum Sent<'a> {
     Pending(Pending<'a>),
 }
 
-/// Sends the steps in their order without waiting in between; reads the answers afterwards.
+/// Sends the steps in order without waiting in between, and reads the answers afterwards.
 async fn pipeline(
     link: &mut Link,
     steps: &[&Step<'_>],
@@ -413,7 +413,7 @@ async fn pipeline(
     let mut sent: Vec<Sent<'_>> = Vec::with_capacity(steps.len());
     for (step, statement) in steps.iter().zip(&statements) {
         let mut answer: Pending<'_> = Box::pin(client.execute_raw(statement, step.values.iter()));
-        // The first poll sends.
+        // The first poll sends the statement.
         sent.push(match poll!(&mut answer) {
             Poll::Ready(done) => Sent::Done(done),
             Poll::Pending => Sent::Pending(answer),
@@ -427,7 +427,7 @@ async fn pipeline(
         };
         match done {
             Ok(count) => rows.push(count),
-            // Those behind it would not come either.
+            // The later answers would not arrive either.
             Err(silent @ SessionError::Silent(_)) => return Err(silent),
             Err(error) => _ = first_error.get_or_insert(error),
         }

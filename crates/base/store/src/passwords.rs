@@ -1,7 +1,7 @@
 //! Changes of passwords, and password reset tokens.
 //!
-//! Invariant: a reset token is used up in the transaction that sets the password, and every other
-//! session and reset token of the user ends with it.
+//! Invariant: a reset token is used up in the transaction that sets the password, and all other
+//! tokens of the user end in it.
 
 use crate::StoreError;
 use crate::step::Step;

@@ -192,7 +192,7 @@ impl Asks {
 // === impl PlanMark ===
 
 impl PlanMark {
-    /// Adds the statements of the earlier changes and the step, written with the job.
+    /// Adds the statements of the earlier changes, which are written with the job.
     pub(crate) fn before(&self, plan_job: i64, into: &mut Vec<Step<'_>>) {
         for change in &self.before {
             change.steps(plan_job, into);

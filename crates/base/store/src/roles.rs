@@ -1,37 +1,37 @@
-//! Roles: permissions under a name, and who has them.
+//! Roles: named sets of permissions, and the users and groups that have them.
 //!
-//! The rule: a role changes as a whole, in one transaction; numbers of roles are never used again.
+//! Invariant: a role changes as a whole, in one transaction; numbers of roles are never used again.
 
 use crate::StoreError;
 use crate::step::Step;
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 
-/// A role with all that belongs to it.
+/// A role with its permissions, users and groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RoleRow {
-    /// Its number.
+    /// Number of the role.
     pub id: i64,
-    /// Unique; case counts.
+    /// Name of the role; unique and case-sensitive.
     pub display_name: String,
-    /// May be empty.
+    /// Description; may be empty.
     pub description: String,
-    /// What it permits, sorted.
+    /// Permissions of the role, sorted.
     pub permissions: Vec<GrantRow>,
-    /// Who has it, sorted.
+    /// Ids of the users with this role, sorted.
     pub user_ids: Vec<String>,
-    /// Whose members have it, sorted.
+    /// Ids of the groups whose members have this role, sorted.
     pub group_ids: Vec<String>,
 }
 
 /// One permission of a role.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GrantRow {
-    /// For example `tasks`.
+    /// Type of the object, for example `tasks`.
     pub object_type: String,
-    /// For example `run`.
+    /// Permitted action, for example `run`.
     pub action: String,
-    /// `*` or the id of an instance.
+    /// Permitted instance: `*` or its id.
     pub instance: String,
 }
 
@@ -91,10 +91,10 @@ pub(crate) const STATEMENTS: &[&str] = &[
     OF_GROUP,
 ];
 
-/// A number and a name that belong together.
+/// A number and the name that belongs to it.
 struct Pair(i64, String);
 
-/// A permission and its role.
+/// The number of a role, and one of its permissions.
 struct Permission(i64, GrantRow);
 
 fn step(sql: &'static str, values: Vec<Value<'static>>) -> Step<'static> {
@@ -121,14 +121,14 @@ impl Store {
         self.query_one(BY_NAME, vec![Value::owned(name)]).await
     }
 
-    /// The number that a new role takes; good as long as nobody else inserts one.
+    /// The number of the next new role; valid until another one is inserted.
     pub async fn next_role_id(&self) -> Result<i64, StoreError> {
         let last: Option<i64> = self.query_one(NEXT, vec![Value::owned("role")]).await?;
         Ok(last.unwrap_or(0) + 1)
     }
 
-    /// Writes a role as a whole, a new one or one that is there. Refused when its name is
-    /// another's, or a user or group does not exist.
+    /// Writes a role as a whole, be it new or stored already. Refused if its name is taken, or if a
+    /// user or group does not exist.
     pub async fn put_role(&self, role: RoleRow) -> Result<(), StoreError> {
         let id = || Value::Int(role.id);
         let (name, text) = (&role.display_name, &role.description);
@@ -150,7 +150,7 @@ impl Store {
         self.execute_all(steps).await.map(|_| ())
     }
 
-    /// `false`: there was none.
+    /// Deletes a role. `false`: it does not exist.
     pub async fn delete_role(&self, id: i64) -> Result<bool, StoreError> {
         let steps = [CLEAR_PERMISSIONS, CLEAR_USERS, CLEAR_GROUPS, DELETE];
         let steps = steps.map(|sql| step(sql, vec![Value::Int(id)]));
@@ -158,24 +158,24 @@ impl Store {
         Ok(rows.last().is_some_and(|deleted| *deleted > 0))
     }
 
-    /// The roles of a user himself: those and no others.
+    /// Sets the roles that are assigned to a user directly; all others are removed.
     pub async fn set_roles_of_user(&self, user: &str, roles: &[i64]) -> Result<(), StoreError> {
         self.set_roles(CLEAR_ROLES_OF_USER, ADD_USER, user, roles)
             .await
     }
 
-    /// The roles of a group: those and no others.
+    /// Sets the roles of a group; all others are removed.
     pub async fn set_roles_of_group(&self, group: &str, roles: &[i64]) -> Result<(), StoreError> {
         self.set_roles(CLEAR_ROLES_OF_GROUP, ADD_GROUP, group, roles)
             .await
     }
 
-    /// The roles that a user has himself.
+    /// The roles that are assigned to a user directly.
     pub async fn roles_of_user(&self, user: &str) -> Result<Vec<i64>, StoreError> {
         self.query(OF_USER, vec![Value::owned(user)]).await
     }
 
-    /// The roles that a user has by his groups.
+    /// The roles that a user inherits from groups.
     pub async fn inherited_roles(&self, user: &str) -> Result<Vec<i64>, StoreError> {
         self.query(INHERITED, vec![Value::owned(user)]).await
     }
@@ -198,7 +198,7 @@ impl Store {
         self.execute_all(steps).await.map(|_| ())
     }
 
-    /// With permissions, users and groups; of one role only, where `of` names it.
+    /// Adds permissions, users and groups to the roles; to one role only if `of` names it.
     async fn completed(
         &self,
         mut roles: Vec<RoleRow>,

@@ -1,9 +1,9 @@
-//! The nodes of a job in some order, without their results: [`RunFilter`] says which.
+//! Certnames of a job's runs in some order, without results: [`RunFilter`].
 //!
-//! The rule: a page by name or state is read from an index up to its end and nothing is sorted, so
-//! that the last page of a long list is nearly as quick as the first. Therefore what is asked of
-//! all runs and of those in one state are two texts, and a list by state ends as it begins: turned
-//! round, names go backwards too.
+//! Invariant: a page by name or state is read from an index up to its end and nothing is sorted, so
+//! that the last page of a long list is nearly as quick as the first. Therefore the queries of all
+//! runs and of the runs in one state are separate texts, and the reverse order by state also
+//! reverses the names.
 
 use crate::page::{Page, ordered};
 use crate::runs::RunRow;
@@ -11,34 +11,34 @@ use crate::store::Store;
 use crate::value::Value;
 use crate::{JobNumber, StoreError};
 
-/// By what runs are ordered; ties are broken by certname.
+/// Order of runs; ties are broken by certname.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RunOrder {
-    /// By the node's name.
+    /// By the certname of the node.
     #[default]
     Certname,
-    /// By how long it took; runs that are not over come last.
+    /// By duration; runs that are not over come last.
     Duration,
-    /// By the state's name; the other way round, ties are too.
+    /// By the name of the state; the reverse order also reverses ties.
     State,
-    /// By its begin.
+    /// By the time of the start.
     Started,
-    /// By its end.
+    /// By the time of the end.
     Finished,
 }
 
-/// Which runs of a job.
+/// Filter of the runs of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunFilter {
-    /// Only those in this state.
+    /// State of the runs; `None`: all states.
     pub state: Option<String>,
-    /// By what.
+    /// Order of the list.
     pub order_by: RunOrder,
-    /// The other way round.
+    /// True for the reverse order.
     pub descending: bool,
 }
 
-/// Of all runs, and of those in one state.
+/// The statement for all runs, and the one for runs in one state.
 type Texts = [&'static str; 2];
 
 macro_rules! names {
@@ -58,7 +58,7 @@ macro_rules! names {
     };
 }
 
-/// Each order and the other way round.
+/// The statements of each order, ascending and descending.
 const NAMES: [(RunOrder, Texts, Texts); 5] = [
     (
         RunOrder::Certname,
@@ -107,8 +107,8 @@ pub(crate) const STATEMENTS: &[&str] = &{
 // === impl Store ===
 
 impl Store {
-    /// Runs of a job and how many there are without paging. Results are included: page where
-    /// they may be large.
+    /// One page of a job's runs and their number without paging. Results are included, so paging is
+    /// advisable if they may be large.
     pub async fn runs(
         &self,
         job: JobNumber,
@@ -126,7 +126,7 @@ impl Store {
         Ok((rows, total.unwrap_or(0).unsigned_abs()))
     }
 
-    /// The nodes of those runs, in their order: the results are then read some at a time, with
+    /// The certnames of those runs, in the same order: for reading the results in portions with
     /// [`Store::runs_named`].
     pub async fn run_names(
         &self,

@@ -1,8 +1,8 @@
-//! What nodes told as secrets, sealed: [`RunSecret`].
+//! Sensitive output of nodes, sealed: [`RunSecret`].
 //!
-//! The rules: a secret is written with the end of its run, and only for a plan that may still read it;
-//! it is gone when that plan has ended well, and with the job. A failed plan may go on one day, so its
-//! secrets stay until its jobs are deleted.
+//! Invariants: a secret is written with the end of its run, and only for a plan that may still read
+//! it; it is deleted when that plan ends successfully, and with the job. A failed plan may be
+//! resumed later, so its secrets stay until its jobs are deleted.
 
 use crate::change::RunChange;
 use crate::step::Step;
@@ -10,16 +10,16 @@ use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 use crate::{JobNumber, StoreError};
 
-/// A node's secret.
+/// Sensitive output of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunSecret {
-    /// The node.
+    /// Certname of the node.
     pub certname: String,
-    /// As in [`RunChange::sealed`].
+    /// The sealed output, as in [`RunChange::sealed`].
     pub sealed: Vec<u8>,
 }
 
-/// Applied where the transition was, which left its mark.
+/// Applied only if the transition was, which is recognized by its mark.
 const KEEP: &str = "UPDATE runs SET sealed = $4 WHERE job = $1 AND certname = $2 \
      AND latest_event_id = $3 AND EXISTS (SELECT 1 FROM plan_steps s JOIN plan_jobs p \
      ON p.number = s.plan_job WHERE s.job = $1 AND p.state <> 'success')";
@@ -27,14 +27,14 @@ const KEEP: &str = "UPDATE runs SET sealed = $4 WHERE job = $1 AND certname = $2
 const READ: &str = "SELECT certname, sealed FROM runs WHERE job = $1 AND certname >= $2 \
      AND certname <= $3 AND sealed IS NOT NULL ORDER BY certname";
 
-/// Of a plan job that is about to end well, if it runs.
+/// The secrets of a running plan job that is about to end successfully.
 const FORGET: &str = "UPDATE runs SET sealed = NULL WHERE sealed IS NOT NULL AND job IN \
      (SELECT s.job FROM plan_steps s JOIN plan_jobs p ON p.number = s.plan_job \
      WHERE s.plan_job = $1 AND p.state = 'running')";
 
 pub(crate) const STATEMENTS: &[&str] = &[KEEP, READ, FORGET];
 
-/// Keeps the secret that came with a run's end.
+/// Writes the secret that came with the end of a run.
 pub(crate) fn keep(change: &RunChange, mark: i64) -> Option<Step<'_>> {
     let sealed = change.sealed.as_deref()?;
     let values = vec![
@@ -46,7 +46,7 @@ pub(crate) fn keep(change: &RunChange, mark: i64) -> Option<Step<'_>> {
     Some(Step { sql: KEEP, values })
 }
 
-/// Forgets all that the nodes told this plan.
+/// Deletes all secrets of the runs of this plan.
 pub(crate) fn forget(plan_job: i64) -> Step<'static> {
     Step {
         sql: FORGET,
@@ -57,7 +57,7 @@ pub(crate) fn forget(plan_job: i64) -> Step<'static> {
 // === impl Store ===
 
 impl Store {
-    /// The secrets that the nodes from `first` to `last` told in a job, by name. Both are names of the
+    /// The secrets of a job's nodes from `first` to `last`, by certname. Both are certnames of the
     /// job's nodes, so there are no more secrets than nodes between them.
     pub async fn run_secrets(
         &self,

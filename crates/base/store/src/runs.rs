@@ -1,4 +1,4 @@
-//! Runs: one job on one node.
+//! Runs: the work of a job on one node.
 
 use std::collections::BTreeMap;
 
@@ -7,31 +7,31 @@ use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 use crate::{JobNumber, StoreError};
 
-/// A run as it stands.
+/// A stored run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunRow {
-    /// Of which job.
+    /// Number of the job.
     pub job: JobNumber,
-    /// The node.
+    /// Certname of the node.
     pub certname: String,
-    /// Random, unique over all time.
+    /// Transaction id, random and unique over all time.
     pub transaction_id: String,
-    /// `ready`, `running`, `finished`, …
+    /// State of the run, such as `ready`, `running` or `finished`.
     pub state: String,
-    /// When it became `running`.
+    /// Time at which the run became `running`, in milliseconds since 1970.
     pub started_ms: Option<i64>,
-    /// When it ended.
+    /// Time at which the run ended, in milliseconds since 1970.
     pub finished_ms: Option<i64>,
-    /// Time that it took, in milliseconds by a clock that is never set; `None` if it is not over, or if that is
-    /// not known.
+    /// Duration of the run in milliseconds, by a monotonic clock; `None` if the run is not over, or
+    /// if the duration is not known.
     pub duration_ms: Option<i64>,
-    /// JSON.
+    /// Details of the run, as JSON.
     pub details: Option<String>,
-    /// JSON.
+    /// Result of the run, as JSON.
     pub result: Option<String>,
-    /// The id of its last change in the event log; 0 if it has none yet.
+    /// Id of its last event; 0 if it has none yet.
     pub latest_event_id: i64,
-    /// The batch that it is in, from 1; `None`: its job has none.
+    /// Batch of the run, counted from 1; `None`: its job has no batches.
     pub batch: Option<u32>,
 }
 
@@ -43,7 +43,7 @@ macro_rules! columns {
     };
 }
 
-/// [`RUNS_TOGETHER`] names.
+/// Reads the runs on [`RUNS_TOGETHER`] named nodes.
 const NAMED: &str = concat!(
     "SELECT ",
     columns!(),
@@ -69,7 +69,7 @@ const AFTER: &str = concat!(
     " FROM runs WHERE job = $1 AND certname > $2 ORDER BY certname LIMIT $3"
 );
 
-/// 3 is `RUN_OVER`; written out so that the partial index is used.
+/// 3 is `RUN_OVER`, written literally so that the partial index is used.
 const UNFINISHED: &str = concat!(
     "SELECT ",
     columns!(),
@@ -79,7 +79,7 @@ const UNFINISHED: &str = concat!(
 const STATES: &str = "SELECT job, state, COUNT(*) FROM runs WHERE job >= $1 AND job <= $2 \
      GROUP BY job, state";
 
-/// What was counted when the job ended.
+/// The counts that were stored when the jobs ended.
 const SUMMED_UP: &str = "SELECT number, run_states FROM jobs WHERE number >= $1 AND number <= $2 \
      AND run_states IS NOT NULL";
 
@@ -96,7 +96,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
 // === impl Store ===
 
 impl Store {
-    /// The runs on the first [`RUNS_TOGETHER`] of these nodes, in the order of the names; a node
+    /// The runs on the first [`RUNS_TOGETHER`] of these nodes, in the order of the names. A node
     /// without a run (of a job that was deleted meanwhile) is left out.
     pub async fn runs_named(
         &self,
@@ -112,8 +112,8 @@ impl Store {
         Ok(rows)
     }
 
-    /// The first `limit` runs on nodes whose names come after this one, by name and whole: for those who read
-    /// all of them.
+    /// The first `limit` runs on nodes after this certname, by certname and with results: for
+    /// callers that read all runs.
     pub async fn runs_after(
         &self,
         job: JobNumber,
@@ -126,13 +126,13 @@ impl Store {
             .await
     }
 
-    /// One run.
+    /// The run of a job on one node.
     pub async fn run(&self, job: JobNumber, certname: &str) -> Result<Option<RunRow>, StoreError> {
         self.query_one(ONE, vec![Value::Int(job.get()), Value::owned(certname)])
             .await
     }
 
-    /// The run of a transaction.
+    /// The run with this transaction id.
     pub async fn run_by_transaction(
         &self,
         transaction_id: &str,
@@ -141,7 +141,7 @@ impl Store {
             .await
     }
 
-    /// How many runs are in each state, for each of the jobs; a job without runs is left out.
+    /// The number of runs in each state, for each of the jobs; a job without runs is left out.
     pub async fn node_states(
         &self,
         jobs: &[JobNumber],
@@ -170,7 +170,7 @@ impl Store {
     }
 }
 
-/// Neighbouring numbers in one query: a page of a list is mostly one range.
+/// Ranges of consecutive numbers, each for one query: a page of a list is mostly one range.
 fn ranges(jobs: &[JobNumber]) -> Vec<(i64, i64)> {
     let mut numbers: Vec<i64> = jobs.iter().map(|job| job.get()).collect();
     numbers.sort_unstable();

@@ -1,109 +1,109 @@
-//! The row of a scheduled job, and what is written of it: [`ScheduleRow`], [`ScheduleEdit`].
+//! Rows of scheduled jobs, as read and as written: [`ScheduleRow`], [`ScheduleEdit`].
 //!
-//! The rules: the columns stand in the order of the statements of `schedules`; parameters and
-//! secrets are in no `Debug`.
+//! Invariants: the columns are in the order of the statements of `schedules`; parameters and
+//! secrets never appear in `Debug` output.
 
 use std::fmt;
 
 use crate::schedule_slots::LaunchedJob;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 
-/// A scheduled job to be written.
+/// A scheduled job that is not written yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewSchedule {
-    /// Unique; tells after a lost answer whether the row was kept.
+    /// Unique id of the request, by which a caller can find the row after a lost answer.
     pub request_id: String,
-    /// `task`, `deploy` or `plan`.
+    /// Type of the job: `task`, `deploy` or `plan`.
     pub kind: String,
-    /// The login of whose right it runs with.
+    /// Login of the user with whose permissions it runs.
     pub owner: String,
-    /// That user's id.
+    /// Id of that user.
     pub owner_id: String,
-    /// When.
+    /// Time of creation in milliseconds since 1970.
     pub created_ms: i64,
-    /// What can be edited.
+    /// The columns that can be edited.
     pub edit: ScheduleEdit,
 }
 
-/// What an edit writes: all of it.
+/// The columns that can be edited; an edit writes all of them.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ScheduleEdit {
-    /// The task's or plan's name; empty for a Puppet run.
+    /// Name of the task or plan; empty for a Puppet run.
     pub name: String,
-    /// May be empty.
+    /// Name of the environment; may be empty.
     pub environment: String,
-    /// Free text.
+    /// Description given by the user, as free text.
     pub description: String,
-    /// JSON.
+    /// Data given by the user, as JSON.
     pub userdata: String,
-    /// JSON, without secrets.
+    /// Request of the job as JSON, without secrets.
     pub input: String,
-    /// JSON: the names of the secrets.
+    /// Names of the secret parameters, as JSON.
     pub sensitive: String,
     /// The secrets, sealed by the caller.
     pub sealed: Option<Vec<u8>>,
-    /// JSON.
+    /// Timetable, as JSON.
     pub timetable: String,
-    /// Where it stands.
+    /// Progress of the schedule.
     pub advance: Advance,
 }
 
-/// Where a schedule stands.
+/// Progress of a schedule through its slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Advance {
-    /// Slots up to this one are decided.
+    /// Time of the last decided slot in milliseconds since 1970; earlier slots are decided, too.
     pub cursor_ms: Option<i64>,
-    /// The next slot.
+    /// Time of the next slot by the timetable, in milliseconds since 1970; `None`: there is none.
     pub next_slot_ms: Option<i64>,
-    /// When it starts.
+    /// Start of the next slot in milliseconds since 1970; `None`: there is none.
     pub next_ms: Option<i64>,
-    /// A slot that waits for the run before it.
+    /// Time of the slot that waits for the previous run to end; `None`: none waits.
     pub queued_ms: Option<i64>,
 }
 
-/// A scheduled job as it stands.
+/// A stored scheduled job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduleRow {
-    /// Its number.
+    /// Number of the schedule.
     pub id: i64,
-    /// `task`, `deploy` or `plan`.
+    /// Type of the job: `task`, `deploy` or `plan`.
     pub kind: String,
-    /// The owner's login.
+    /// Login of the owner.
     pub owner: String,
-    /// The owner's id.
+    /// Id of the owner.
     pub owner_id: String,
-    /// When it was made.
+    /// Time of creation in milliseconds since 1970.
     pub created_ms: i64,
-    /// What can be edited.
+    /// The columns that can be edited.
     pub edit: ScheduleEdit,
-    /// Not deleted.
+    /// False if the schedule was deleted.
     pub enabled: bool,
-    /// Counts the edits.
+    /// Number that grows with each edit.
     pub revision: i64,
-    /// How many slots were claimed.
+    /// Number of slots that were claimed.
     pub runs: u64,
-    /// The last slot that was claimed.
+    /// The last claimed slot; `None` if none was claimed.
     pub last: Option<SlotRow>,
-    /// JSON: the last slot that was left out, and why.
+    /// The last slot that was left out and the reason, as JSON.
     pub skipped: Option<String>,
 }
 
-/// A slot that was claimed.
+/// A claimed slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotRow {
-    /// Its time by the timetable.
+    /// Time of the slot by the timetable, in milliseconds since 1970.
     pub slot_ms: i64,
-    /// When it was claimed.
+    /// Time of the claim in milliseconds since 1970.
     pub claimed_ms: i64,
-    /// Whether it is decided what came of it.
+    /// True if the outcome of the slot is decided.
     pub ended: bool,
-    /// The job or plan job.
+    /// The job or plan job that was started; `None` if there is none.
     pub job: Option<LaunchedJob>,
-    /// JSON: why there is none.
+    /// Reason for which there is no job, as JSON.
     pub error: Option<String>,
 }
 
-/// Never parameters or secrets.
+/// Omits parameters and secrets.
 impl fmt::Debug for ScheduleEdit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ScheduleEdit")
@@ -134,7 +134,7 @@ impl ScheduleEdit {
 }
 
 impl Advance {
-    /// Cursor, next slot, its start, queued slot.
+    /// The values of cursor, next slot, its start and queued slot, in this order.
     pub(crate) fn values(self) -> [Value<'static>; 4] {
         [
             self.cursor_ms,

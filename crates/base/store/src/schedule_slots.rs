@@ -1,7 +1,8 @@
 //! Slots of schedules: claimed before anything starts, decided afterwards.
 //!
-//! [`SlotKey`] names one for ever. Invariant: a slot is claimed once, and has at most one job or plan job, since the
-//! transaction of that job writes [`SlotKey`] into a table where it is unique.
+//! [`SlotKey`] identifies a slot permanently. Invariant: a slot is claimed once, and has at most
+//! one job or plan job, since the transaction of that job writes [`SlotKey`] into a table in which
+//! it is unique.
 
 use std::fmt;
 
@@ -12,47 +13,47 @@ use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 use crate::{JobNumber, StoreError};
 
-/// One slot of one schedule.
+/// Identity of a slot of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SlotKey {
-    /// The schedule's number.
+    /// Number of the schedule.
     pub schedule: i64,
-    /// The slot's time by the timetable, before any spread.
+    /// Time of the slot by the timetable in milliseconds since 1970, before any spread.
     pub slot_ms: i64,
 }
 
 /// The job that was started for a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LaunchedJob {
-    /// A task or a Puppet run.
+    /// The job of a task or a Puppet run.
     Job(JobNumber),
-    /// The plan job of this number.
+    /// The number of the plan job.
     Plan(i64),
 }
 
-/// A slot about to be claimed.
+/// A slot that is about to be claimed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotClaim {
-    /// Which.
+    /// The slot to claim.
     pub slot: SlotKey,
-    /// The revision of the schedule that it was planned with.
+    /// Revision of the schedule on which the claim is based.
     pub revision: i64,
-    /// Unique.
+    /// Unique id of the claim.
     pub claim: String,
-    /// When.
+    /// Time of the claim in milliseconds since 1970.
     pub at_ms: i64,
-    /// Where the schedule stands then.
+    /// Progress of the schedule after the claim.
     pub advance: Advance,
 }
 
-/// A claimed slot of which it is not decided what came of it.
+/// A claimed slot whose outcome is not decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenSlot {
-    /// Which.
+    /// Identity of the slot.
     pub slot: SlotKey,
-    /// When it was claimed.
+    /// Time of the claim in milliseconds since 1970.
     pub claimed_ms: i64,
-    /// Its job, if that was made.
+    /// The job of the slot; `None` if none was started.
     pub job: Option<LaunchedJob>,
 }
 
@@ -82,9 +83,9 @@ const OPEN: &str = "SELECT t.schedule, t.slot_ms, t.claimed_ms, l.job, p.plan_jo
      LEFT JOIN schedule_plan_launches p ON p.schedule = t.schedule AND p.slot_ms = t.slot_ms \
      WHERE t.ended = 0 ORDER BY t.schedule, t.slot_ms";
 const JOB: &str = "SELECT job FROM schedule_launches WHERE schedule = $1 AND slot_ms = $2";
-/// In the transaction of the job.
+/// Runs in the transaction of the job.
 const LAUNCH: &str = "INSERT INTO schedule_launches (schedule, slot_ms, job) VALUES ($1, $2, $3)";
-/// In the transaction of the plan job, behind its row.
+/// Runs in the transaction of the plan job, after its row was inserted.
 const LAUNCH_PLAN: &str = "INSERT INTO schedule_plan_launches (schedule, slot_ms, plan_job) \
      VALUES ($1, $2, (SELECT last FROM plan_counters WHERE name = 'job'))";
 
@@ -105,8 +106,8 @@ pub(crate) const STATEMENTS: &[&str] = &[
 // === impl Store ===
 
 impl Store {
-    /// Claims a slot and advances its schedule. `false`: the schedule was edited or disabled
-    /// since, or the slot was claimed before. Old slots are forgotten.
+    /// Claims a slot and advances its schedule. `false`: the schedule was edited or disabled since,
+    /// or the slot was claimed before. Old slots are deleted.
     pub async fn claim_slot(&self, claim: SlotClaim) -> Result<bool, StoreError> {
         let SlotKey { schedule, slot_ms } = claim.slot;
         let key = [Value::Int(schedule), Value::Int(slot_ms)];
@@ -132,8 +133,8 @@ impl Store {
         Ok(rows.first().is_some_and(|inserted| *inserted > 0))
     }
 
-    /// Advances a schedule past slots that do not run; `skipped` (JSON) says which and why.
-    /// `false`: it was edited or disabled since.
+    /// Advances a schedule past slots that do not run; `skipped` (JSON) records the slots and the
+    /// reason. `false`: the schedule was edited or disabled since.
     pub async fn pass_slots(
         &self,
         schedule: i64,
@@ -147,21 +148,21 @@ impl Store {
         Ok(self.execute(Step { sql: PASS, values }).await? > 0)
     }
 
-    /// Says what came of a claimed slot: `error` (JSON), or a job, which wrote itself down.
+    /// Records the outcome of a claimed slot: `error` (JSON), or the job that recorded itself.
     pub async fn end_slot(&self, slot: SlotKey, error: Option<&str>) -> Result<(), StoreError> {
         let mut values = slot.values().to_vec();
         values.push(Value::opt_owned(error));
         self.execute(Step { sql: END, values }).await.map(|_| ())
     }
 
-    /// The slots that were claimed and not ended: what a server looks at when it starts. It waits
-    /// for a commit of its own first, so that the answer is final.
+    /// The slots that were claimed and not ended, as a starting server needs them. It waits for a
+    /// commit of its own first, so that the answer is final.
     pub async fn open_slots(&self) -> Result<Vec<OpenSlot>, StoreError> {
         self.execute_all(Vec::new()).await?;
         self.query(OPEN, Vec::new()).await
     }
 
-    /// The job of a slot, if it was made; as [`Store::inserted`].
+    /// The job of a slot, if it was written; final as with [`Store::inserted`].
     pub async fn job_of_slot(&self, slot: SlotKey) -> Result<Option<JobNumber>, StoreError> {
         self.execute_all(Vec::new()).await?;
         let job: Option<i64> = self.query_one(JOB, slot.values().to_vec()).await?;
@@ -174,7 +175,7 @@ impl SlotKey {
         [Value::Int(self.schedule), Value::Int(self.slot_ms)]
     }
 
-    /// Written with the job.
+    /// The statement that is written with the job.
     pub(crate) fn launch(self, job: JobNumber) -> Step<'static> {
         let mut values = self.values().to_vec();
         values.push(Value::Int(job.get()));
@@ -184,7 +185,7 @@ impl SlotKey {
         }
     }
 
-    /// Written with the plan job that was numbered last.
+    /// The statement that is written with the plan job that was numbered last.
     pub(crate) fn launch_plan(self) -> Step<'static> {
         Step {
             sql: LAUNCH_PLAN,
@@ -194,14 +195,14 @@ impl SlotKey {
 }
 
 impl LaunchedJob {
-    /// Of the columns of both tables, of which at most one has a number.
+    /// Converts the columns of both tables, of which at most one contains a number.
     pub(crate) fn from_columns(job: Option<i64>, plan_job: Option<i64>) -> Option<Self> {
         let job = job.map(|number| Self::Job(JobNumber::from_column(number)));
         job.or(plan_job.map(Self::Plan))
     }
 }
 
-/// The number of the job.
+/// Prints the number of the job.
 impl fmt::Display for LaunchedJob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,8 +1,8 @@
 //! Scheduled jobs: written, listed, and found when they are due.
 //!
-//! [`ScheduleRow`] is what is read. The rules: ids are contiguous and ascending, so a row is never
-//! deleted, only disabled; every write names the revision that it was decided on, and changes
-//! nothing when the schedule was edited since.
+//! Invariants of [`ScheduleRow`]: ids are contiguous and ascending, so a row is never deleted, only
+//! disabled; every write names the revision that it is based on, and changes nothing if the
+//! schedule was edited since.
 
 use crate::StoreError;
 use crate::page::{Page, ordered};
@@ -11,30 +11,30 @@ use crate::step::Step;
 use crate::store::Store;
 use crate::value::Value;
 
-/// By what scheduled jobs are ordered; ties are broken by number.
+/// Order of scheduled jobs; ties are broken by number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScheduleOrder {
-    /// By the next start; those without come last.
+    /// By the next start; schedules without one come last.
     #[default]
     NextRun,
-    /// By the environment.
+    /// By the name of the environment.
     Environment,
     /// By the owner's login.
     Owner,
     /// By the name of the task or plan.
     Name,
-    /// By the kind.
+    /// By the type of the job.
     Kind,
 }
 
-/// Which scheduled jobs.
+/// Filter of a list of scheduled jobs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScheduleFilter {
-    /// `task`, `deploy` or `plan`.
+    /// Type of the job: `task`, `deploy` or `plan`.
     pub kind: Option<String>,
-    /// By what.
+    /// Order of the list.
     pub order_by: ScheduleOrder,
-    /// The other way round.
+    /// True for the reverse order.
     pub descending: bool,
 }
 
@@ -73,12 +73,12 @@ const BY_REQUEST: &str = "SELECT id FROM schedules WHERE request_id = $1";
 const EDIT: &str = "UPDATE schedules SET name = $3, environment = $4, description = $5, \
      userdata = $6, input = $7, sensitive = $8, sealed = $9, timetable = $10, \
      revision = revision + 1 WHERE id = $1 AND revision = $2 AND enabled = 1";
-/// With a new timetable, which begins where it says.
+/// Edits with a new timetable, from whose start the schedule continues.
 const UPDATE: &str = "UPDATE schedules SET name = $3, environment = $4, description = $5, \
      userdata = $6, input = $7, sensitive = $8, sealed = $9, timetable = $10, cursor_ms = $11, \
      next_slot_ms = $12, next_ms = $13, queued_ms = $14, revision = revision + 1 \
      WHERE id = $1 AND revision = $2 AND enabled = 1";
-/// A disabled schedule needs its secrets no more.
+/// A disabled schedule does not need its secrets any more.
 const DISABLE: &str = "UPDATE schedules SET enabled = 0, sealed = NULL, next_slot_ms = NULL, \
      next_ms = NULL, queued_ms = NULL, revision = revision + 1 WHERE id = $1 AND enabled = 1";
 const ONE: &str = select!("WHERE s.id = $1");
@@ -127,7 +127,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
 ];
 
 impl Store {
-    /// Writes a schedule; gives its number.
+    /// Writes a new schedule. Returns its number.
     pub async fn insert_schedule(&self, new: NewSchedule) -> Result<i64, StoreError> {
         let request_id = Value::owned(&new.request_id);
         let mut values = vec![
@@ -144,8 +144,8 @@ impl Store {
         id.ok_or(StoreError::Closed)
     }
 
-    /// Writes over the schedule as of `revision`; with `new_times` where it stands, too. `false`:
-    /// it was edited since, or is disabled.
+    /// Replaces the editable columns of a schedule that still has `revision`; with `new_times` its
+    /// progress, too. `false`: it was edited since, or is disabled.
     pub async fn update_schedule(
         &self,
         id: i64,
@@ -156,23 +156,23 @@ impl Store {
         let mut values = vec![Value::Int(id), Value::Int(revision)];
         values.extend(edit.into_values());
         let sql = if new_times { UPDATE } else { EDIT };
-        // Where it stands comes last.
+        // The values of the progress come last.
         values.truncate(if new_times { values.len() } else { 10 });
         Ok(self.execute(Step { sql, values }).await? > 0)
     }
 
-    /// Disables a schedule for ever. `false`: it was.
+    /// Disables a schedule permanently. `false`: it was disabled already.
     pub async fn disable_schedule(&self, id: i64) -> Result<bool, StoreError> {
         let (sql, values) = (DISABLE, vec![Value::Int(id)]);
         Ok(self.execute(Step { sql, values }).await? > 0)
     }
 
-    /// One schedule, disabled ones too.
+    /// The schedule with this number, even if disabled.
     pub async fn schedule(&self, id: i64) -> Result<Option<ScheduleRow>, StoreError> {
         self.query_one(ONE, vec![Value::Int(id)]).await
     }
 
-    /// Enabled schedules, and how many there are without paging.
+    /// One page of the enabled schedules, and their number without paging.
     pub async fn schedules(
         &self,
         filter: &ScheduleFilter,
@@ -190,7 +190,7 @@ impl Store {
         Ok((rows, total.unwrap_or(0).unsigned_abs()))
     }
 
-    /// At most `limit` schedules whose next slot starts by `now_ms`, or that have a queued one.
+    /// At most `limit` schedules whose next slot starts by `now_ms`, or which have a queued slot.
     pub async fn due_schedules(
         &self,
         now_ms: i64,
@@ -200,12 +200,13 @@ impl Store {
         self.query(DUE, values).await
     }
 
-    /// When the earliest slot of all starts.
+    /// Start of the earliest slot of all schedules in milliseconds since 1970; `None`: there is
+    /// none.
     pub async fn next_schedule_ms(&self) -> Result<Option<i64>, StoreError> {
         self.query_one(NEXT, Vec::new()).await
     }
 
-    /// How many slots wait for the run before them.
+    /// Number of slots that wait for the previous run of their schedule.
     pub async fn queued_schedules(&self) -> Result<u64, StoreError> {
         let count: Option<i64> = self.query_one(QUEUED, Vec::new()).await?;
         Ok(count.unwrap_or(0).unsigned_abs())

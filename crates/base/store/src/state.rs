@@ -1,18 +1,18 @@
-//! How far along a state is.
+//! Progress of states.
 //!
 //! States are written as names and as a *progress*, a number that only grows: the guard of every
-//! transition is `progress < new progress`, so a terminal state is never left and nothing goes
-//! back. The rule holds for [`run_progress`] and [`job_progress`].
+//! transition is `progress < new progress`, so a terminal state is never left and no state goes
+//! back. This invariant is based on [`run_progress`] and [`job_progress`].
 
 use crate::StoreError;
 
 /// The progress of a run that is over.
 pub(crate) const RUN_OVER: i64 = 3;
-/// The progress of a run whose request was, or is about to be, sent.
+/// The progress of a run whose request was sent or is about to be sent.
 pub(crate) const RUN_RUNNING: i64 = 2;
 /// The progress of a job that is over.
 pub(crate) const JOB_OVER: i64 = 4;
-/// The progress of a job whose runs start.
+/// The progress of a job whose runs are starting.
 pub(crate) const JOB_RUNNING: i64 = 2;
 
 /// The progress of a run's state.

@@ -1,8 +1,8 @@
-//! [`Step`]: one statement.
+//! [`Step`]: one SQL statement with its parameters.
 
 use crate::value::Value;
 
-/// One statement with its parameters.
+/// One SQL statement with its parameters.
 #[derive(Clone, Debug)]
 pub(crate) struct Step<'a> {
     pub(crate) sql: &'static str,
@@ -10,7 +10,7 @@ pub(crate) struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// Text and blobs.
+    /// Bytes of the text and blobs among the parameters.
     pub(crate) fn bytes(&self) -> usize {
         let length = |value: &Value<'_>| match value {
             Value::Null | Value::Int(_) => 0,

@@ -1,7 +1,7 @@
-//! [`Store`]: the handle that engines hold.
+//! [`Store`]: the handle to either engine.
 //!
-//! The rule: whoever awaits a write is answered after the commit, and a caller that stops waiting
-//! does not stop the write.
+//! Invariant: a caller that awaits a write is answered after the commit, and a caller that stops
+//! waiting does not stop the write.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use crate::value::{FromRow, Value};
 use crate::write::{Write, Written};
 use crate::{OpenStoreError, StoreConfig, StoreError};
 
-/// A handle to the store; clones share it. When the last one is dropped, the writer ends by
-/// itself; [`Store::close`] also waits for it.
+/// A handle to the store; clones share it. The writer ends when the last clone is dropped;
+/// [`Store::close`] also waits for that.
 #[derive(Clone)]
 pub struct Store {
     engine: Arc<Engine>,
@@ -36,7 +36,7 @@ enum Engine {
 // === impl Store ===
 
 impl Store {
-    /// Opens the store, makes it if it is not there, and brings its schema up to date.
+    /// Opens the store, creates it if it does not exist, and migrates its schema.
     pub async fn open(config: &StoreConfig) -> Result<Self, OpenStoreError> {
         let (engine, writes, older) = match config.target()? {
             Target::Sqlite(path) => {
@@ -55,8 +55,8 @@ impl Store {
         })
     }
 
-    /// Opens a store that is there, for reading alone: nothing is made, migrated or locked, so it
-    /// works beside a server. Every write is answered with [`StoreError::Closed`].
+    /// Opens an existing store for reading alone: nothing is created, migrated or locked, so it
+    /// works beside a server. Every write fails with [`StoreError::Closed`].
     pub async fn open_read_only(config: &StoreConfig) -> Result<Self, OpenStoreError> {
         let engine = match config.target()? {
             Target::Sqlite(path) => {
@@ -74,9 +74,10 @@ impl Store {
         })
     }
 
-    /// Writes what is queued and ends. Other clones get [`StoreError::Closed`] from then on.
+    /// Writes the queued requests and ends the store. Other clones get [`StoreError::Closed`] from
+    /// then on.
     pub async fn close(&self) {
-        // A writer that is gone has nothing left to close.
+        // A writer that has ended has nothing left to close.
         let _ = self.writes.send(Message::Close).await;
         self.writes.closed().await;
         match &*self.engine {
@@ -85,8 +86,9 @@ impl Store {
         }
     }
 
-    /// Returns when this store commits nothing more although it was not closed: another process took
-    /// the database over, or an older copy of it answers. The process must end then.
+    /// Returns when this store commits nothing more although it was not closed: another process
+    /// took the database over, or the database was replaced by an older copy. The process must then
+    /// end.
     pub async fn ended(&self) -> StoreError {
         let mut ended = match &*self.engine {
             Engine::Sqlite(sqlite) => sqlite.ended(),
@@ -96,13 +98,13 @@ impl Store {
         let error = error.ok().and_then(|error| error.clone());
         match error {
             Some(error) => error,
-            // It was closed.
+            // The store was closed.
             None => std::future::pending().await,
         }
     }
 
-    /// Commits changes, together with those of other callers, and waits until they are durable:
-    /// all of them or, on an error, none. May be repeated: what was applied before is then
+    /// Commits changes, together with those of other callers, and waits until they are durable: all
+    /// of them or, on an error, none. May be repeated: changes that were applied before are then
     /// reported as unchanged.
     pub async fn commit(&self, changes: Vec<Change>) -> Result<Vec<Applied>, StoreError> {
         if changes.is_empty() {
@@ -159,7 +161,7 @@ impl Store {
         Ok(self.query(sql, values).await?.into_iter().next())
     }
 
-    /// Prepares a text on the engine, for the test that does so with all of them.
+    /// Prepares a text on the engine, for the test that prepares all texts.
     #[doc(hidden)]
     pub async fn prepare(&self, sql: &'static str) -> Result<(), StoreError> {
         match &*self.engine {

@@ -1,6 +1,7 @@
-//! A look at a database without opening it as a server does: [`DatabaseSurvey`].
+//! Survey of a database without opening it as a server does: [`DatabaseSurvey`].
 //!
-//! The rule: nothing is made, migrated, locked or waited for, so it is safe beside the server that has the database.
+//! Invariant: nothing is created, migrated, locked or waited for, so it is safe beside the server
+//! that holds the database.
 
 use crate::OpenStoreError;
 use crate::config::{StoreConfig, Target};
@@ -8,35 +9,36 @@ use crate::migrations::{self, MigrateError};
 use crate::postgres::Postgres;
 use crate::sqlite;
 
-/// Facts on a database that answers.
+/// Facts about a database that answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatabaseSurvey {
-    /// Path, or host and name.
+    /// Path of the database, or its host and name.
     pub place: String,
     /// Engine and its version, such as `SQLite 3.50.2`.
     pub engine: String,
     /// State of the tables.
     pub schema: SchemaState,
-    /// Protection of the connection; `None`: it leaves no process, or goes over a socket of this machine.
+    /// Protection of the connection; `None`: the connection does not leave the process, or uses a
+    /// socket of this machine.
     pub encryption: Option<ConnectionEncryption>,
-    /// Process or session that has the database; `None`: no server has it.
+    /// Process or session that holds the database; `None`: no server holds it.
     pub holder: Option<String>,
     /// Result of the engine's own quick check; `None`: the engine has none.
     pub integrity: Option<Integrity>,
-    /// Time of the database's clock in milliseconds since the epoch; `None`: it is this machine's.
+    /// Time of the database's clock in milliseconds since 1970; `None`: it is this machine's clock.
     pub clock_ms: Option<i64>,
 }
 
-/// Tables beside those that this program needs.
+/// The tables, compared with those that this program needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SchemaState {
-    /// There are none yet: no server has started with it.
+    /// There are no tables yet: no server has started with this database.
     Empty,
-    /// They are those of this program.
+    /// The tables are those of this program; number of the last migration.
     Current(i64),
-    /// The next start of the server brings them up to date, from the first number to the second.
+    /// The next start of the server migrates them, from the first number to the second.
     Older(i64, i64),
-    /// Another program wrote them.
+    /// Another program wrote the tables, so this one cannot use them.
     Unusable(MigrateError),
 }
 
@@ -45,7 +47,7 @@ pub enum SchemaState {
 pub enum ConnectionEncryption {
     /// Encrypted, with this version of TLS.
     Encrypted(String),
-    /// Password and results go over the network in clear.
+    /// Unencrypted: passwords and results are sent over the network in clear.
     Clear,
 }
 
@@ -61,10 +63,10 @@ pub enum Integrity {
 }
 
 impl DatabaseSurvey {
-    /// Looks at the database of a configuration.
+    /// Surveys the database of a configuration.
     ///
     /// # Errors
-    /// It does not answer, or may not be read.
+    /// The database does not answer, or may not be read.
     pub async fn of(config: &StoreConfig) -> Result<Self, OpenStoreError> {
         match config.target()? {
             Target::Sqlite(path) => sqlite::survey::look(path).await,
@@ -76,7 +78,7 @@ impl DatabaseSurvey {
 // === impl SchemaState ===
 
 impl SchemaState {
-    /// The state that the applied migrations amount to.
+    /// The state that results from the applied migrations.
     pub(crate) fn of(known: &'static [migrations::Migration], applied: &[(i64, String)]) -> Self {
         let last = |number: Option<i64>| number.unwrap_or_default();
         let (found, newest) = (

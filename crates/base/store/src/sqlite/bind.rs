@@ -1,7 +1,7 @@
-//! Values on their places.
+//! Binding of values to the parameters of a statement.
 //!
-//! The rule: `$3` gets the third value on SQLite as on PostgreSQL. SQLite takes `$3` for a name
-//! and numbers names by their first appearance in the text, so each is looked up.
+//! Invariant: `$3` gets the third value on SQLite as on PostgreSQL. SQLite treats `$3` as a name
+//! and numbers names by their first appearance in the text, so each name is looked up.
 
 use rusqlite::Statement;
 
@@ -13,7 +13,7 @@ const NAMES: [&str; 24] = [
     "$16", "$17", "$18", "$19", "$20", "$21", "$22", "$23", "$24",
 ];
 
-/// Binds every value; one that the statement does not name is a mistake.
+/// Binds every value; a value that the statement does not name is an error.
 pub(crate) fn bind(statement: &mut Statement<'_>, values: &[Value<'_>]) -> rusqlite::Result<()> {
     let named = statement.parameter_count();
     if named != values.len() || named > NAMES.len() {

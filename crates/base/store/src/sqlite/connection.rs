@@ -1,4 +1,4 @@
-//! Connections with the settings that the rules need, and the schema.
+//! Opening of connections, with the settings that the invariants require, and the schema.
 
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::defaults::{
 };
 use crate::migrations::{self, MigrateError};
 
-/// The connection that writes; the schema is up to date afterwards.
+/// Opens the connection that writes, and migrates the schema.
 pub(crate) fn open_writer(path: &Path) -> Result<Connection, OpenStoreError> {
     create_private(path)?;
     let engine = |source: rusqlite::Error| refused(path, source);
@@ -39,7 +39,7 @@ pub(crate) fn open_writer(path: &Path) -> Result<Connection, OpenStoreError> {
     Ok(connection)
 }
 
-/// A connection that only reads.
+/// Opens a connection that only reads.
 pub(crate) fn open_reader(path: &Path) -> Result<Connection, OpenStoreError> {
     let engine = |source: rusqlite::Error| refused(path, source);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -51,14 +51,15 @@ pub(crate) fn open_reader(path: &Path) -> Result<Connection, OpenStoreError> {
 fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.set_prepared_statement_cache_capacity(PREPARED_STATEMENTS);
     connection.busy_timeout(SQLITE_BUSY)?;
-    // Otherwise a statement with `LIMIT $n` is compiled anew whenever the number is bound: a seventh of the
-    // processor time of a plan's step, measured. What is asked for does not depend on the values here.
+    // Without this, a statement with `LIMIT $n` is recompiled whenever the number is bound: a
+    // seventh of the processor time of a plan's step, measured. The plans of the statements here do
+    // not depend on the values.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "cache_size", -SQLITE_CACHE_KIB)
 }
 
-/// The database holds password hashes and results: nobody else may read it. SQLite gives the
-/// files beside it the same mode.
+/// Creates the file for the owner alone, since the database contains password hashes and results.
+/// SQLite gives the files beside it the same mode.
 fn create_private(path: &Path) -> Result<(), OpenStoreError> {
     std::fs::OpenOptions::new()
         .write(true)
@@ -102,7 +103,7 @@ fn migrate(connection: &mut Connection, path: &Path) -> Result<(), OpenStoreErro
 }
 
 pub(crate) fn refused(path: &Path, source: rusqlite::Error) -> OpenStoreError {
-    // SQLite calls it an I/O error when there is no room for the index of the write-ahead log.
+    // SQLite returns an I/O error if there is no space for the index of the write-ahead log.
     let full = source.sqlite_error().is_some_and(|error| {
         [ffi::SQLITE_FULL, ffi::SQLITE_IOERR_SHMSIZE].contains(&error.extended_code)
     });

@@ -1,8 +1,8 @@
-//! One server process per file.
+//! The lock that limits a file to one server process.
 //!
-//! [`take`] locks a file beside the database, not the database itself: closing any descriptor of
-//! a SQLite file drops SQLite's own locks on it. The kernel frees the lock when the process ends,
-//! however it ends.
+//! [`take`] locks a file beside the database, not the database itself: closing any descriptor of a
+//! SQLite file drops SQLite's own locks on it. The kernel releases the lock when the process ends,
+//! for any reason.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Write};
@@ -47,7 +47,7 @@ pub(crate) fn take(path: &Path) -> Result<Lock, OpenStoreError> {
     Ok(Lock { _file: file })
 }
 
-/// The file whose lock the server holds.
+/// Path of the file whose lock the server holds.
 pub(super) fn lock_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
@@ -56,7 +56,7 @@ pub(super) fn lock_path(path: &Path) -> PathBuf {
 
 fn holder(file: &mut File) -> String {
     let mut text = String::new();
-    // Only for the message: a holder that has not written its id yet is named as such.
+    // Only for the message: a holder that has not written its process id yet is described as such.
     let _ = file.read_to_string(&mut text);
     match text.trim() {
         "" => "its process id is not known".to_owned(),

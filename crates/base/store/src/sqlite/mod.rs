@@ -1,8 +1,8 @@
 //! SQLite: one file, one writer thread, several readers.
 //!
-//! [`Sqlite`] owns the reading connections and the thread. The rules: write-ahead log with
-//! `synchronous=FULL`, so a commit is on the disk when it returns; only the writer writes; only
-//! one server process has the file.
+//! [`Sqlite`] owns the reading connections and the thread. Invariants: write-ahead log with
+//! `synchronous=FULL`, so a commit is on the disk when it returns; only the writer writes; only one
+//! server process holds the file.
 
 mod bind;
 mod connection;
@@ -23,11 +23,11 @@ use crate::request::Message;
 use crate::value::{FromRow, Value};
 use crate::{OpenStoreError, StoreConfig, StoreError};
 
-/// The engine's reading half, and word of the writing one.
+/// The reading half of the engine, with a channel that reports the end of the writing half.
 pub(crate) struct Sqlite {
     path: PathBuf,
     readers: Readers,
-    /// Closed when the writer thread has let go of the file.
+    /// Closed when the writer thread has released the file.
     writer: watch::Receiver<()>,
     ended: watch::Receiver<Option<StoreError>>,
 }
@@ -37,13 +37,14 @@ impl Sqlite {
         path: PathBuf,
         settings: StoreConfig,
     ) -> Result<(Self, mpsc::Sender<Message>, Option<OlderHistory>), OpenStoreError> {
-        // Opening reads files, waits for locks and may migrate: not for the runtime's threads.
+        // Opening reads files, waits for locks and may migrate, so it must not block the runtime's
+        // threads.
         tokio::task::spawn_blocking(move || Self::open_blocking(path, &settings))
             .await
             .unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
     }
 
-    /// The readers alone; the file must be there.
+    /// Opens the readers alone; the file must exist.
     pub(crate) async fn open_read_only(
         path: PathBuf,
         readers: usize,
@@ -112,7 +113,7 @@ impl Sqlite {
         self.readers.prepare(sql).await
     }
 
-    /// Watches for the end of commits: `Some(reason)` once nothing more is committed.
+    /// Watches the end of commits: `Some(reason)` once commits have ended.
     pub(crate) fn ended(&self) -> watch::Receiver<Option<StoreError>> {
         self.ended.clone()
     }

@@ -1,4 +1,4 @@
-//! Reading connections, a bounded number, on the runtime's blocking threads.
+//! A pool of reading connections of bounded size, used on the runtime's blocking threads.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::connection::open_reader;
 use crate::value::{FromRow, Value};
 use crate::{OpenStoreError, StoreError};
 
-/// The pool.
+/// The pool of reading connections.
 pub(crate) struct Readers {
     idle: Arc<std::sync::Mutex<Vec<Connection>>>,
     permits: Arc<Semaphore>,
@@ -52,14 +52,14 @@ impl Readers {
             .await
     }
 
-    /// No new reads.
+    /// Refuses new reads.
     pub(crate) fn close(&self) {
         self.permits.close();
         self.idle().clear();
     }
 
     fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Connection>> {
-        // Nothing can fail while it is held.
+        // The lock cannot be poisoned, since nothing fails while it is held.
         self.idle
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -78,7 +78,7 @@ impl Readers {
         let (idle, permits) = (Arc::clone(&self.idle), Arc::clone(&self.permits));
         let task = tokio::task::spawn_blocking(move || {
             let outcome = read(&connection);
-            // A pool that was closed meanwhile takes nothing back.
+            // A pool that was closed meanwhile takes no connection back.
             if !permits.is_closed() {
                 idle.lock()
                     .unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -87,7 +87,7 @@ impl Readers {
             drop(permit);
             outcome
         });
-        // A panic is a bug of ours; an abort happens only when the runtime ends.
+        // A panic is a bug of this crate; an abort happens only when the runtime ends.
         match task.await {
             Ok(outcome) => outcome,
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),

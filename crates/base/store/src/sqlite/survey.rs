@@ -1,4 +1,4 @@
-//! A look at a SQLite file beside the server that has it: [`look`].
+//! Survey of a SQLite file that a server may be using: [`look`].
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use crate::defaults::SURVEY_INTEGRITY;
 use crate::migrations;
 use crate::survey::{DatabaseSurvey, Integrity, SchemaState};
 
-/// A table that is there as soon as a server has started.
+/// Tests for a table that exists as soon as a server has started.
 const HAS_SCHEMA: &str = "SELECT 1 FROM sqlite_master WHERE name = 'schema_migrations'";
 
-/// Looks at the file. Its quick check is given up after [`SURVEY_INTEGRITY`].
+/// Surveys the file. Its quick check is aborted after [`SURVEY_INTEGRITY`].
 pub(crate) async fn look(path: PathBuf) -> Result<DatabaseSurvey, OpenStoreError> {
     let (opened, file) = tokio::task::spawn_blocking(move || {
         let connection = open_reader(&path)?;
@@ -36,7 +36,7 @@ pub(crate) async fn look(path: PathBuf) -> Result<DatabaseSurvey, OpenStoreError
         Ok(Err(panic)) => std::panic::resume_unwind(panic.into_panic()),
         Err(_) => {
             interrupt.interrupt();
-            // It ends at its next step.
+            // The check ends at its next step.
             drop(check.await);
             Integrity::Unfinished(SURVEY_INTEGRITY.as_secs())
         }
@@ -74,7 +74,8 @@ fn applied(connection: &Connection) -> rusqlite::Result<Vec<(i64, String)>> {
     rows.collect()
 }
 
-/// The process that holds the file's lock, as the kernel lists it: to try the lock would keep a server from its start.
+/// The process that holds the file's lock, as the kernel lists it. Trying the lock instead could
+/// prevent a server from starting.
 fn holder(path: &Path) -> Option<String> {
     let metadata = std::fs::metadata(lock_path(path)).ok()?;
     let locks = std::fs::read_to_string("/proc/locks").ok()?;
@@ -82,7 +83,7 @@ fn holder(path: &Path) -> Option<String> {
     Some(format!("process {pid}"))
 }
 
-/// `1: FLOCK  ADVISORY  WRITE 1234 08:01:4711 0 EOF`
+/// Finds the holder in lines such as `1: FLOCK  ADVISORY  WRITE 1234 08:01:4711 0 EOF`.
 fn holder_in(locks: &str, inode: u64) -> Option<u32> {
     locks.lines().find_map(|line| {
         let fields: Vec<&str> = line.split_whitespace().collect();

@@ -1,9 +1,9 @@
 //! The writer thread.
 //!
-//! [`Writer`] gathers what waits into one transaction, commits, and answers every caller. The rules:
-//! one request that cannot be written does not hurt its neighbours, since the batch is undone then
-//! and each of them is tried alone; and the writer stops when the database's last commit is not that
-//! of this process ([`History`]).
+//! [`Writer`] combines waiting requests into one transaction, commits, and answers every caller.
+//! Invariants: a request that cannot be written does not affect the others of its batch, since the
+//! batch is then undone and each request is tried alone; and the writer stops when the database's
+//! last commit is not that of this process ([`History`]).
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -23,11 +23,12 @@ use crate::value::{ColumnError, FromRow};
 use crate::write::Written;
 use crate::{OpenStoreError, StoreConfig, StoreError};
 
-/// Writes to one file, as long as it is that file and its history is this process's.
+/// Writes to one file, as long as the file is the one that was opened and its history that of this
+/// process.
 pub(crate) struct Writer {
     connection: Connection,
     path: PathBuf,
-    /// The file that was opened, by device and inode.
+    /// Device and inode of the file that was opened.
     file: (u64, u64),
     history: History,
 }
@@ -35,7 +36,7 @@ pub(crate) struct Writer {
 // === impl Writer ===
 
 impl Writer {
-    /// Compares the database with what is known of it, and begins this process's part.
+    /// Compares the database with the known history, and starts this process's epoch.
     pub(crate) fn open(
         connection: Connection,
         path: &Path,
@@ -87,7 +88,8 @@ impl Writer {
         while let Some(first) = queue.blocking_recv() {
             let batch = batch::fill(first, &mut queue);
             if batch.last {
-                // Senders that wait for a place get an error; what is in the queue is written.
+                // Senders that wait for space in the queue get an error; queued requests are
+                // written.
                 queue.close();
             }
             self.write(batch);
@@ -96,7 +98,7 @@ impl Writer {
             }
         }
         self.history.save();
-        // Leaves one tidy file; the log is read again at the next start if this fails.
+        // Leaves a single file. If this fails, the log is read at the next start.
         let copied = self
             .connection
             .pragma_update(None, "wal_checkpoint", "TRUNCATE");
@@ -124,7 +126,7 @@ impl Writer {
         }
     }
 
-    /// All requests in one transaction; on an error nothing of it is kept.
+    /// Writes all requests in one transaction; on an error nothing is kept.
     fn transact(&mut self, requests: &[Request]) -> Result<Vec<Written>, StoreError> {
         if requests.is_empty() {
             return Ok(Vec::new());
@@ -140,7 +142,7 @@ impl Writer {
         match file_id(&self.path) {
             Ok(file) if file != self.file => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            // Whether it can be used, the engine says.
+            // The engine reports if the file cannot be used.
             Ok(_) | Err(_) => return Ok(()),
         }
         let path = self.path.clone();
@@ -165,7 +167,7 @@ fn transact(
         let mut rows = statement.query([])?;
         let row = rows.next()?.ok_or(rusqlite::Error::QueryReturnedNoRows)?;
         let ledger = Ledger::from_row(row)?;
-        // The statement counts as run only when it was read to its end.
+        // The statement counts as run only after it was read to its end.
         while rows.next()?.is_some() {}
         ledger
     };
@@ -201,8 +203,8 @@ fn transact(
     }
 }
 
-/// When the disk fails under the commit itself, its pages may have reached the log: after a crash
-/// they may be found there, or not.
+/// Error of a commit. If the disk fails during the commit itself, its pages may have reached the
+/// log, so that after a crash the commit may or may not be there.
 fn commit_error(error: rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(rusqlite::ErrorCode::SystemIoFailure) => StoreError::OutcomeUnknown(Arc::new(error)),

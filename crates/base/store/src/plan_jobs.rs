@@ -189,8 +189,8 @@ pub(crate) const STATEMENTS: &[&str] = &[
     PAGES[2].1, PAGES[2].2, PAGES[3].1, PAGES[3].2, PAGES[4].1, PAGES[4].2,
 ];
 
-/// Types of the events that record the start of these tasks, which carry out commands, scripts and
-/// file transfers on nodes; for every other task it is [`TASK_START`].
+/// Types of the events that record the start of these tasks, which carry out commands, scripts,
+/// file transfers and applies on nodes; for every other task it is [`TASK_START`].
 const STARTS: &[(&str, &str, &str)] = &[
     ("bolt_shim::command", "command_start", "a command"),
     ("bolt_shim::script", "script_start", "a script"),

@@ -1,8 +1,8 @@
-//! Task targets: tasks on nodes as one thing that a role can permit.
+//! Task targets: sets of tasks and nodes that a role can permit as one instance.
 //!
-//! The rule: a target is written once, never changed, and not deleted while a role names it,
-//! because what roles permit by its number would change with it; numbers are contiguous and never
-//! used again.
+//! Invariant: a target is written once, never changed, and not deleted while a role names it,
+//! because the permissions that roles grant by its number would change with it; numbers are
+//! contiguous and never used again.
 
 use crate::StoreError;
 use crate::roles::{NEXT, TAKE};
@@ -10,20 +10,20 @@ use crate::step::Step;
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 
-/// A task target. Lists are JSON arrays of text.
+/// A stored task target. Lists are JSON arrays of text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskTargetRow {
-    /// Its number.
+    /// Number of the target.
     pub id: i64,
-    /// For people; not unique.
+    /// Name shown to users; not unique.
     pub display_name: String,
-    /// Names of tasks; `None`: all.
+    /// Names of tasks as a JSON array; `None`: all tasks.
     pub tasks: Option<String>,
-    /// Certnames.
+    /// Certnames as a JSON array.
     pub nodes: String,
-    /// UUIDs.
+    /// UUIDs of node groups as a JSON array.
     pub node_groups: String,
-    /// Nodes by a query.
+    /// Query that selects further nodes; `None`: no query.
     pub pql_query: Option<String>,
 }
 
@@ -45,7 +45,7 @@ const DELETE: &str = "DELETE FROM task_targets WHERE id = $1 AND NOT EXISTS (\
 pub(crate) const STATEMENTS: &[&str] = &[INSERT, ALL, ONE, ROLES, DELETE];
 
 impl Store {
-    /// The number that a new target takes; good as long as nobody else inserts one.
+    /// The number of the next new target; valid until another one is inserted.
     pub async fn next_task_target_id(&self) -> Result<i64, StoreError> {
         let last: Option<i64> = self.query_one(NEXT, vec![Value::owned(COUNTER)]).await?;
         Ok(last.unwrap_or(0) + 1)
@@ -86,7 +86,7 @@ impl Store {
         self.query(ROLES, vec![Value::owned(&id.to_string())]).await
     }
 
-    /// `false`: there is none, or a role names it.
+    /// Deletes a target. `false`: it does not exist, or a role names it.
     pub async fn delete_task_target(&self, id: i64) -> Result<bool, StoreError> {
         let values = vec![Value::Int(id), Value::owned(&id.to_string())];
         let step = Step {

@@ -1,60 +1,61 @@
-//! Tokens: what a logged-in user shows. Only their hashes are kept.
+//! Tokens with which logged-in users authenticate. Only their hashes are stored.
 //!
-//! The rule: a token that was revoked stays so; it is remembered until its row is swept away, so
-//! that whoever shows it is told, and no statement takes the mark off.
+//! Invariant: a revoked token is never valid again. Its row stays until it is swept, so that a
+//! client that uses the token learns the reason, and no statement removes the mark.
 
 use crate::StoreError;
 use crate::step::Step;
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 
-/// A token to be written.
+/// A token that is not written yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewToken {
     /// SHA-256 of the token.
     pub hash: [u8; 32],
-    /// A UUID, to name it without knowing it.
+    /// UUID by which the token is named without being disclosed.
     pub id: String,
-    /// Whose.
+    /// Id of the token's user.
     pub user_id: String,
-    /// For people.
+    /// Label shown to users.
     pub label: Option<String>,
-    /// What it is for.
+    /// Purpose of the token, given by the user.
     pub description: Option<String>,
-    /// Which program asked.
+    /// Program that requested the token.
     pub client: Option<String>,
-    /// When.
+    /// Time of creation in milliseconds since 1970.
     pub created_ms: i64,
-    /// Good until then; `None`: for ever.
+    /// Expiry in milliseconds since 1970; `None`: never.
     pub expires_ms: Option<i64>,
-    /// Good for so long after its last use; `None`: does not matter.
+    /// Validity after the last use, in milliseconds; `None`: unlimited.
     pub timeout_ms: Option<i64>,
 }
 
-/// A token as it stands.
+/// A stored token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenRow {
     /// SHA-256 of the token.
     pub hash: Vec<u8>,
-    /// A UUID.
+    /// UUID of the token.
     pub id: String,
-    /// Whose.
+    /// Id of the token's user.
     pub user_id: String,
-    /// For people.
+    /// Label shown to users.
     pub label: Option<String>,
-    /// What it is for.
+    /// Purpose of the token, given by the user.
     pub description: Option<String>,
-    /// Which program asked.
+    /// Program that requested the token.
     pub client: Option<String>,
-    /// When it was written.
+    /// Time of creation in milliseconds since 1970.
     pub created_ms: i64,
-    /// Good until then; `None`: for ever. The caller compares: the store has no clock.
+    /// Expiry in milliseconds since 1970; `None`: never. The caller compares it: the store has no
+    /// clock.
     pub expires_ms: Option<i64>,
-    /// Its last use, as far as it was written.
+    /// Last recorded use in milliseconds since 1970; `None`: none was recorded.
     pub last_active_ms: Option<i64>,
-    /// Good for so long after its last use.
+    /// Validity after the last use, in milliseconds; `None`: unlimited.
     pub timeout_ms: Option<i64>,
-    /// When it was revoked.
+    /// Time of the revocation in milliseconds since 1970; `None`: not revoked.
     pub revoked_ms: Option<i64>,
 }
 
@@ -95,9 +96,9 @@ pub(crate) const STATEMENTS: &[&str] = &[
     DELETE_OLD,
 ];
 
-/// Revokes the tokens of a user but for the one with the hash `but`.
+/// Revokes the tokens of a user except the one with the hash `but`.
 pub(crate) fn revoke_of_user(user_id: &str, but: Option<&[u8; 32]>, now_ms: i64) -> Step<'static> {
-    // No hash is empty.
+    // No hash is empty, so this one matches no token.
     let but = but.map(|hash| hash.to_vec()).unwrap_or_default();
     Step {
         sql: REVOKE_OF_USER,
@@ -112,7 +113,7 @@ pub(crate) fn revoke_of_user(user_id: &str, but: Option<&[u8; 32]>, now_ms: i64)
 // === impl Store ===
 
 impl Store {
-    /// Refused for an unknown user.
+    /// Writes a token. Refused if the user does not exist.
     pub async fn insert_token(&self, token: NewToken) -> Result<(), StoreError> {
         let values = vec![
             Value::Blob(token.hash.to_vec().into()),
@@ -129,13 +130,13 @@ impl Store {
         self.execute(Step { sql, values }).await.map(|_| ())
     }
 
-    /// The token with this hash, expired and revoked or not.
+    /// The token with this hash, even if expired or revoked.
     pub async fn token_by_hash(&self, hash: &[u8; 32]) -> Result<Option<TokenRow>, StoreError> {
         self.query_one(BY_HASH, vec![Value::Blob(hash.to_vec().into())])
             .await
     }
 
-    /// The token with this id, expired and revoked or not.
+    /// The token with this id, even if expired or revoked.
     pub async fn token_by_id(&self, id: &str) -> Result<Option<TokenRow>, StoreError> {
         self.query_one(BY_ID, vec![Value::owned(id)]).await
     }
@@ -145,13 +146,13 @@ impl Store {
         self.query(OF_USER, vec![Value::owned(user_id)]).await
     }
 
-    /// How many tokens of a user are not revoked.
+    /// The number of a user's tokens that are not revoked.
     pub async fn count_tokens_of(&self, user_id: &str) -> Result<u64, StoreError> {
         let count: Option<i64> = self.query_one(COUNT, vec![Value::owned(user_id)]).await?;
         Ok(u64::try_from(count.unwrap_or(0)).unwrap_or(0))
     }
 
-    /// Writes when tokens were last used. Never earlier than what is there.
+    /// Records the last uses of tokens. A later recorded use is never overwritten.
     pub async fn tokens_active(&self, uses: Vec<([u8; 32], i64)>) -> Result<(), StoreError> {
         let step = |(hash, at_ms): ([u8; 32], i64)| Step {
             sql: ACTIVE,
@@ -164,14 +165,14 @@ impl Store {
         self.execute_all(steps).await.map(|_| ())
     }
 
-    /// `false`: there was none, or it was revoked before.
+    /// Revokes a token. `false`: it does not exist, or was revoked already.
     pub async fn revoke_token(&self, hash: &[u8; 32], now_ms: i64) -> Result<bool, StoreError> {
         let values = vec![Value::Blob(hash.to_vec().into()), Value::Int(now_ms)];
         let sql = REVOKE;
         Ok(self.execute(Step { sql, values }).await? > 0)
     }
 
-    /// All tokens of a user, but for one; says how many.
+    /// Revokes all tokens of a user except one. Returns the number revoked.
     pub async fn revoke_tokens_of(
         &self,
         user_id: &str,
@@ -181,7 +182,7 @@ impl Store {
         self.execute(revoke_of_user(user_id, but, now_ms)).await
     }
 
-    /// Tokens that ended before `before_ms`, either way; says how many.
+    /// Deletes tokens that expired or were revoked before `before_ms`. Returns the number deleted.
     pub async fn delete_old_tokens(&self, before_ms: i64) -> Result<u64, StoreError> {
         let (sql, values) = (DELETE_OLD, vec![Value::Int(before_ms)]);
         self.execute(Step { sql, values }).await

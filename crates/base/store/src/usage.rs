@@ -1,27 +1,28 @@
-//! How many nodes ran something, and what Puppet changed, by day.
+//! Usage by day: the number of nodes on which something ran, and the changes made by Puppet.
 //!
-//! [`UsageRow`]; the rule: a day is one of UTC, and a run belongs to the day on which it started.
+//! [`UsageRow`] is one day. Invariant: days are those of UTC, and a run belongs to the day on which
+//! it started.
 
 use crate::StoreError;
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 
-/// One day on which something ran.
+/// Usage on a day on which something ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UsageRow {
-    /// Days since 1970-01-01.
+    /// Number of the day, counted from 1970-01-01.
     pub day: i64,
-    /// Nodes on which anything ran.
+    /// Number of nodes on which anything ran.
     pub nodes: u64,
-    /// Those of them that have a connection, and so no agent.
+    /// Number of those nodes that have a connection, and therefore no agent.
     pub without_agent: u64,
-    /// Resources that Puppet runs of jobs put back.
+    /// Number of resources that Puppet runs of jobs restored after a change outside Puppet.
     pub corrective: u64,
-    /// Resources that they changed otherwise.
+    /// Number of resources that Puppet runs of jobs changed because the catalog changed.
     pub intentional: u64,
-    /// Nodes on which a task ran.
+    /// Number of nodes on which a task ran.
     pub tasks: u64,
-    /// Nodes on which a step of a plan ran.
+    /// Number of nodes on which a step of a plan ran.
     pub plans: u64,
 }
 
@@ -40,7 +41,7 @@ pub(crate) const STATEMENTS: &[&str] = &[BY_DAY];
 
 impl Store {
     /// The days from `from_ms` (inclusive) to `to_ms` (exclusive) on which something ran, newest
-    /// first. Reads every run: not for every second.
+    /// first. It reads every run, so it is too expensive for frequent calls.
     pub async fn usage(&self, from_ms: i64, to_ms: i64) -> Result<Vec<UsageRow>, StoreError> {
         let values = [from_ms, to_ms].map(Value::Int).to_vec();
         self.query(BY_DAY, values).await

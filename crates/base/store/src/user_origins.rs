@@ -1,30 +1,31 @@
-//! Where remote users are from: [`UserOrigin`].
+//! Directories and identity providers of remote users: [`UserOrigin`].
 //!
-//! The rule: one login, one origin; whoever writes another one has made sure that it is the same
-//! person.
+//! Invariant: a login has one origin; a caller that writes another origin must have verified that
+//! it is the same person.
 
 use crate::StoreError;
 use crate::step::Step;
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 
-/// Where a remote user is from.
+/// The directory or identity provider of a remote user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UserOrigin {
     /// `ldap:UUID` of a directory, or `oidc:ISSUER`.
     pub origin: String,
-    /// What he is called there for ever; empty: nothing.
+    /// Permanent identity of the user there; empty if there is none.
     pub subject: String,
 }
 
-/// A remote user with a good token or an enabled schedule, for whom nobody has vouched for some time.
+/// A remote user with a valid token or an enabled schedule, whose account was not confirmed for
+/// some time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DueUser {
-    /// The user's id.
+    /// Id of the user.
     pub id: String,
-    /// The name to log in with.
+    /// Login of the user.
     pub login: String,
-    /// Where he is from.
+    /// Directory or identity provider of the user.
     pub origin: UserOrigin,
 }
 
@@ -50,7 +51,7 @@ pub(crate) const STATEMENTS: &[&str] = &[PUT, GET, OF_ORIGIN, CHECKED, GONE, DUE
 // === impl Store ===
 
 impl Store {
-    /// Somebody vouched for the user at `now_ms`.
+    /// Records that the origin confirmed the user at `now_ms`.
     pub async fn set_user_origin(
         &self,
         user_id: &str,
@@ -66,17 +67,18 @@ impl Store {
         self.execute(Step { sql: PUT, values }).await.map(|_| ())
     }
 
-    /// `None`: nobody has told.
+    /// The origin of a user; `None` if it is not known.
     pub async fn user_origin(&self, user_id: &str) -> Result<Option<UserOrigin>, StoreError> {
         self.query_one(GET, vec![Value::owned(user_id)]).await
     }
 
-    /// Ids of the users that a directory has vouched for.
+    /// Ids of the users that a directory has confirmed.
     pub async fn users_of_origin(&self, origin: &str) -> Result<Vec<String>, StoreError> {
         self.query(OF_ORIGIN, vec![Value::owned(origin)]).await
     }
 
-    /// The user's directory was asked at `now_ms`, and knew him or did not.
+    /// Records that the user's directory was queried at `now_ms`, and the result: the user exists
+    /// or not.
     pub async fn user_checked(
         &self,
         user_id: &str,
@@ -92,21 +94,22 @@ impl Store {
         self.execute(step).await.map(|_| ())
     }
 
-    /// Whether the user's directory did not know him any more when it was last asked.
+    /// True if the user's directory did not contain the user any more when it was last queried.
     pub async fn is_user_gone(&self, user_id: &str) -> Result<bool, StoreError> {
         let gone: Option<i64> = self.query_one(GONE, vec![Value::owned(user_id)]).await?;
         Ok(gone.is_some_and(|gone| gone != 0))
     }
 
-    /// LDAP directories, as origins, with users about whom they were last asked at `before_ms` or
+    /// LDAP directories, as origins, with users for whom they were last queried at `before_ms` or
     /// earlier.
     pub async fn due_origins(&self, before_ms: i64) -> Result<Vec<String>, StoreError> {
         let origins: Vec<UserOrigin> = self.query(ORIGINS, vec![Value::Int(before_ms)]).await?;
         Ok(origins.into_iter().map(|found| found.origin).collect())
     }
 
-    /// Users of a directory with enabled schedules or tokens that are good at `now_ms`, and about whom it was last
-    /// asked at `before_ms` or earlier; the longest unasked first, at most `limit`.
+    /// Users of a directory with enabled schedules or with tokens that are valid at `now_ms`, for
+    /// whom the directory was last queried at `before_ms` or earlier; the longest ago first, at
+    /// most `limit`.
     pub async fn due_users(
         &self,
         origin: &str,

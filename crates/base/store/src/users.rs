@@ -1,76 +1,78 @@
-//! Users: who may log in.
+//! Users, who may log in.
 
 use crate::StoreError;
 use crate::step::Step;
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 
-/// A user to be written.
+/// A user that is not written yet.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NewUser {
-    /// A UUID.
+    /// UUID of the user.
     pub id: String,
-    /// The name to log in with; unique, case counts.
+    /// Login; unique and case-sensitive.
     pub login: String,
-    /// The name for people.
+    /// Name shown to users.
     pub display_name: String,
-    /// May be empty.
+    /// E-mail address; may be empty.
     pub email: String,
-    /// A PHC string; `None`: cannot log in with a password of this server.
+    /// Password hash as a PHC string; `None`: the user cannot log in with a password of this
+    /// server.
     pub password_hash: Option<String>,
-    /// May do everything.
+    /// True if the user has all permissions.
     pub is_superuser: bool,
-    /// Comes from a directory.
+    /// True if the user comes from an external directory.
     pub is_remote: bool,
-    /// When.
+    /// Time of creation in milliseconds since 1970.
     pub created_ms: i64,
 }
 
-/// A user as he stands.
+/// A stored user.
 #[derive(Clone, PartialEq, Eq)]
 pub struct UserRow {
-    /// A UUID.
+    /// UUID of the user.
     pub id: String,
-    /// The name to log in with.
+    /// Login; unique and case-sensitive.
     pub login: String,
-    /// The name for people.
+    /// Name shown to users.
     pub display_name: String,
-    /// May be empty.
+    /// E-mail address; may be empty.
     pub email: String,
-    /// A PHC string.
+    /// Password hash as a PHC string; `None`: the user cannot log in with a password of this
+    /// server.
     pub password_hash: Option<String>,
-    /// May do everything.
+    /// True if the user has all permissions.
     pub is_superuser: bool,
-    /// May not log in any more, and no token of his is good.
+    /// True if the user may not log in any more; all tokens of the user are then invalid.
     pub is_revoked: bool,
-    /// When he was written.
+    /// Time of creation in milliseconds since 1970.
     pub created_ms: i64,
-    /// When he last logged in.
+    /// Last login in milliseconds since 1970; `None`: none yet.
     pub last_login_ms: Option<i64>,
-    /// Comes from a directory.
+    /// True if the user comes from an external directory.
     pub is_remote: bool,
-    /// Wrong passwords since the last right one.
+    /// Number of failed logins since the last successful one.
     pub failed_logins: i64,
 }
 
-/// What may change in a user; `None` keeps what is there.
+/// A change of a user; `None` keeps the stored value.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct UserChange {
-    /// The name to log in with; refused when it is another user's.
+    /// New login; refused if another user has it.
     pub login: Option<String>,
-    /// The name for people.
+    /// New name shown to users.
     pub display_name: Option<String>,
-    /// May be empty.
+    /// New e-mail address; may be empty.
     pub email: Option<String>,
-    /// A PHC string.
+    /// New password hash as a PHC string.
     pub password_hash: Option<String>,
-    /// May do everything.
+    /// True to grant all permissions, `false` to withdraw them.
     pub is_superuser: Option<bool>,
-    /// May not log in any more.
+    /// True to revoke the user, `false` to reinstate the user.
     pub is_revoked: Option<bool>,
-    /// A login took place.
+    /// Time of a login in milliseconds since 1970.
     pub last_login_ms: Option<i64>,
-    /// Wrong passwords since the last right one.
+    /// New number of failed logins since the last successful one.
     pub failed_logins: Option<i64>,
 }
 
@@ -95,8 +97,8 @@ const UPDATE: &str = "UPDATE users SET display_name = COALESCE($2, display_name)
 const FAILED: &str = "UPDATE users SET failed_logins = failed_logins + 1 WHERE id = $1";
 
 const BY_LOGIN: &str = concat!("SELECT ", columns!(), " FROM users WHERE login = $1");
-/// A directory takes its logins in any letters; a login of this server is as it is written. `$2` is
-/// in small letters already: PostgreSQL would make letters small as its database's language does.
+/// Logins of a directory are matched in any letter case; logins of this server are case-sensitive.
+/// `$2` is in lower case already: PostgreSQL would convert it according to its database's language.
 const TYPED: &str = concat!(
     "SELECT ",
     columns!(),
@@ -132,7 +134,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
 // === impl Store ===
 
 impl Store {
-    /// `false`: the login (or id) is taken and nothing was written.
+    /// Writes a user. `false`: the login or id is taken and nothing was written.
     pub async fn insert_user(&self, user: NewUser) -> Result<bool, StoreError> {
         let values = vec![
             Value::owned(&user.id),
@@ -148,13 +150,13 @@ impl Store {
         Ok(self.execute(Step { sql, values }).await? > 0)
     }
 
-    /// The user who logs in as `login`.
+    /// The user with exactly this login.
     pub async fn user_by_login(&self, login: &str) -> Result<Option<UserRow>, StoreError> {
         self.query_one(BY_LOGIN, vec![Value::owned(login)]).await
     }
 
-    /// The user whom somebody means who types `login`: the one who is called so, else one of a
-    /// directory who is called so in other (ASCII) letters.
+    /// The user for a login as it was typed: the one with exactly this login, else one of a
+    /// directory whose login differs only in the case of (ASCII) letters.
     pub async fn user_by_typed_login(&self, login: &str) -> Result<Option<UserRow>, StoreError> {
         let small = login.to_ascii_lowercase();
         self.query_one(TYPED, vec![Value::owned(login), Value::owned(&small)])
@@ -171,7 +173,7 @@ impl Store {
         self.query(ALL, Vec::new()).await
     }
 
-    /// `false`: there is no such user.
+    /// Changes a user. `false`: the user does not exist.
     pub async fn update_user(&self, id: &str, change: UserChange) -> Result<bool, StoreError> {
         let values = vec![
             Value::owned(id),
@@ -188,13 +190,14 @@ impl Store {
         Ok(self.execute(Step { sql, values }).await? > 0)
     }
 
-    /// One more wrong password. For an id that nobody has it writes nothing and takes as long.
+    /// Counts one more failed login. For an unknown id it writes nothing and takes as long.
     pub async fn count_failed_login(&self, id: &str) -> Result<(), StoreError> {
         let (sql, values) = (FAILED, vec![Value::owned(id)]);
         self.execute(Step { sql, values }).await.map(|_| ())
     }
 
-    /// The user and all that is his: tokens, roles, groups, resets. `false`: there was none.
+    /// Deletes a user with tokens, roles, groups and password resets. `false`: the user did not
+    /// exist.
     pub async fn delete_user(&self, id: &str) -> Result<bool, StoreError> {
         let steps = [
             DELETE_ROLES,
@@ -233,7 +236,7 @@ impl FromRow for UserRow {
     }
 }
 
-/// Without the password's hash.
+/// Omits the password hash.
 macro_rules! debug_without_hash {
     ($($row:ident: $first:ident),*) => {$(
         impl std::fmt::Debug for $row {

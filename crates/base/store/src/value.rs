@@ -1,8 +1,8 @@
 //! Parameters and columns, the same for both engines.
 //!
-//! [`Value`] goes in, [`Columns`] comes out. The rule for text: PostgreSQL has no NUL in text, so
-//! on both engines every NUL is written as U+2400 (`␀`). JSON columns lose nothing by it, since
-//! JSON text has `\u0000` where the value has a NUL.
+//! [`Value`] is written, [`Columns`] are read. Invariant: PostgreSQL has no NUL in text, so on both
+//! engines every NUL is written as U+2400 (`␀`). JSON columns lose nothing by it, since JSON text
+//! has `\u0000` where the value has a NUL.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -40,7 +40,7 @@ pub(crate) trait Columns {
             .ok_or_else(|| ColumnError::null(index))
     }
 
-    /// A SHA-256.
+    /// Reads a SHA-256.
     fn hash(&self, index: usize) -> Result<[u8; 32], ColumnError> {
         let bytes = self.blob(index)?;
         let length = bytes.len();
@@ -50,12 +50,12 @@ pub(crate) trait Columns {
     }
 }
 
-/// A row as its type.
+/// A type that is read from a row.
 pub(crate) trait FromRow: Sized + Send + 'static {
     fn from_row(row: &dyn Columns) -> Result<Self, ColumnError>;
 }
 
-/// A column holds what the schema forbids: the database was changed by other hands.
+/// A column contains a value that the schema forbids: another program changed the database.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("column {index} of the row: {what}")]
 pub(crate) struct ColumnError {

@@ -1,80 +1,81 @@
-//! Webhooks: whom to tell about events, and how far that has come.
+//! Webhooks: receivers of events, and the progress of their deliveries.
 
 use crate::StoreError;
 use crate::step::Step;
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 
-/// A webhook as it stands.
+/// A stored webhook.
 #[derive(Clone, PartialEq, Eq)]
 pub struct WebhookRow {
-    /// A UUID.
+    /// UUID of the webhook.
     pub id: String,
-    /// Where to.
+    /// URL of the receiver.
     pub url: String,
-    /// The key that signs, sealed.
+    /// Key that signs the messages, sealed.
     pub sealed: Vec<u8>,
-    /// JSON array of event types; empty: all.
+    /// Event types as a JSON array; empty: all types.
     pub events: String,
-    /// For people.
+    /// Description shown to users.
     pub description: String,
-    /// Whether anything is sent.
+    /// True if events are sent.
     pub is_enabled: bool,
-    /// The login of who made it.
+    /// Login of the user who created the webhook.
     pub created_by: String,
-    /// When.
+    /// Time of creation in milliseconds since 1970.
     pub created_ms: i64,
-    /// The first event of a job that is not dealt with.
+    /// Id of the first event of a job that is neither delivered nor given up.
     pub next_event: i64,
-    /// The first event of a plan job that is not dealt with.
+    /// Id of the first event of a plan job that is neither delivered nor given up.
     pub next_plan_event: i64,
-    /// Events that the receiver took.
+    /// Number of events that the receiver accepted.
     pub delivered: i64,
-    /// Events that were given up.
+    /// Number of events that were given up.
     pub given_up: i64,
-    /// Since when attempts fail; `None`: the last one went well.
+    /// Start of the current series of failed attempts in milliseconds since 1970; `None`: the last
+    /// attempt succeeded.
     pub failing_ms: Option<i64>,
-    /// Why the last attempt failed.
+    /// Error of the last attempt; `None`: it succeeded.
     pub last_error: Option<String>,
-    /// The name of the form of its messages.
+    /// Name of the template of the messages.
     pub template: String,
 }
 
-/// What may change in a webhook; `None` keeps what is there.
+/// A change of a webhook; `None` keeps the stored value.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct WebhookChange {
-    /// Where to.
+    /// New URL of the receiver.
     pub url: Option<String>,
-    /// The key that signs, sealed.
+    /// New key that signs the messages, sealed.
     pub sealed: Option<Vec<u8>>,
-    /// JSON array of event types.
+    /// New event types as a JSON array; empty: all types.
     pub events: Option<String>,
-    /// For people.
+    /// New description shown to users.
     pub description: Option<String>,
-    /// Whether anything is sent.
+    /// True to send events, `false` to stop.
     pub is_enabled: Option<bool>,
-    /// Event of a job with which it goes on.
+    /// Id of the event of a job with which deliveries continue.
     pub next_event: Option<i64>,
-    /// Event of a plan job with which it goes on.
+    /// Id of the event of a plan job with which deliveries continue.
     pub next_plan_event: Option<i64>,
-    /// The name of the form of its messages.
+    /// New name of the template of the messages.
     pub template: Option<String>,
 }
 
-/// How far a webhook has come.
+/// Progress of a webhook's deliveries.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WebhookProgress {
-    /// The first event of a job that is not dealt with; never goes back.
+    /// Id of the first event of a job that is neither delivered nor given up; never decreases.
     pub next_event: i64,
-    /// The first event of a plan job that is not dealt with; never goes back.
+    /// Id of the first event of a plan job that is neither delivered nor given up; never decreases.
     pub next_plan_event: i64,
-    /// Newly taken.
+    /// Number of events accepted by the receiver since the last progress.
     pub delivered: i64,
-    /// Newly given up.
+    /// Number of events given up since the last progress.
     pub given_up: i64,
-    /// Since when attempts fail.
+    /// Start of the current series of failed attempts in milliseconds since 1970.
     pub failing_ms: Option<i64>,
-    /// Why.
+    /// Error of the last attempt; `None`: it succeeded.
     pub last_error: Option<String>,
 }
 
@@ -109,7 +110,7 @@ pub(crate) const STATEMENTS: &[&str] = &[INSERT, ALL, BY_ID, UPDATE, ADVANCE, DE
 // === impl Store ===
 
 impl Store {
-    /// Its counts are written as 0.
+    /// Writes a new webhook, with all counts 0.
     pub async fn insert_webhook(&self, row: &WebhookRow) -> Result<(), StoreError> {
         let values = vec![
             Value::owned(&row.id),
@@ -142,7 +143,7 @@ impl Store {
         self.query_one(BY_ID, vec![Value::owned(id)]).await
     }
 
-    /// `false`: there is no such webhook.
+    /// Changes a webhook. `false`: it does not exist.
     pub async fn update_webhook(
         &self,
         id: &str,
@@ -168,7 +169,7 @@ impl Store {
         Ok(self.execute(step).await? > 0)
     }
 
-    /// `false`: there is no such webhook, or it is further already.
+    /// Records progress. `false`: the webhook does not exist, or its progress is further already.
     pub async fn advance_webhook(
         &self,
         id: &str,
@@ -190,7 +191,7 @@ impl Store {
         Ok(self.execute(step).await? > 0)
     }
 
-    /// `false`: there was none.
+    /// Deletes a webhook. `false`: it did not exist.
     pub async fn delete_webhook(&self, id: &str) -> Result<bool, StoreError> {
         let values = vec![Value::owned(id)];
         let step = Step {
@@ -225,7 +226,7 @@ impl FromRow for WebhookRow {
     }
 }
 
-/// Without the sealed key.
+/// Omits the sealed key.
 impl std::fmt::Debug for WebhookRow {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("WebhookRow")

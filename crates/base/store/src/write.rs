@@ -1,8 +1,9 @@
-//! What is written, as data: requests, and the statements that they become.
+//! Write requests as data, and the statements that they become.
 //!
 //! [`Write`] is one caller's request; [`Write::plan`] turns it into [`Step`]s that either engine
 //! runs in order inside one transaction. No step depends on the answer of an earlier one (a
 //! transition writes the id that its event will have, and the event is inserted only where that id
+//! is), so PostgreSQL gets a whole batch without waiting.
 //! stands), so PostgreSQL gets a whole batch without waiting.
 
 use crate::change::{Applied, Change};
@@ -23,20 +24,20 @@ pub(crate) enum Write {
     Commit(Vec<Change>),
     /// Entries of the audit chain, in this order.
     Audit(Vec<NewAudit>),
-    /// The history goes on from an older one.
+    /// Acceptance of an older history.
     AcceptHistory(Box<Acceptance>),
-    /// Statements that need no number.
+    /// Statements that take no number from the ledger.
     Statements(Vec<Step<'static>>),
 }
 
-/// What a caller gets back.
+/// The result of a caller's request.
 #[derive(Debug)]
 pub(crate) enum Written {
     Job(JobNumber),
     Applied(Vec<Applied>),
-    /// The place of each entry.
+    /// Position and hash of each entry.
     Audit(Vec<AuditMark>),
-    /// Rows changed by each statement.
+    /// Number of rows changed by each statement.
     Rows(Vec<u64>),
 }
 
@@ -50,7 +51,7 @@ pub(crate) struct Plan<'a> {
 #[derive(Debug)]
 enum Outcome {
     Job(JobNumber),
-    /// For each change: the step that tells whether it was applied, and its event.
+    /// For each change: the step that shows if it was applied, and the id of its event.
     Applied(Vec<(usize, Option<i64>)>),
     Audit(Vec<AuditMark>),
     Rows,
@@ -59,7 +60,7 @@ enum Outcome {
 // === impl Write ===
 
 impl Write {
-    /// Refuses what no engine could write, before it can hurt its neighbours.
+    /// Refuses a request that no engine could write, before it affects the others of its batch.
     pub(crate) fn validate(&self) -> Result<(), StoreError> {
         match self {
             Self::InsertJob(job) => job.validate(),
@@ -68,7 +69,7 @@ impl Write {
         }
     }
 
-    /// Statements, roughly.
+    /// Approximate number of statements.
     pub(crate) fn weight(&self) -> usize {
         match self {
             Self::InsertJob(job) => 4 + 2 * job.runs.len() + job.marked(),
@@ -79,7 +80,7 @@ impl Write {
         }
     }
 
-    /// Text and blobs, roughly.
+    /// Approximate bytes of text and blobs.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::InsertJob(job) => job.options.len() + job.userdata.len(),
@@ -90,7 +91,7 @@ impl Write {
         }
     }
 
-    /// The statements, with numbers and ids taken from the ledger.
+    /// The statements of the request, with numbers and ids taken from the ledger.
     pub(crate) fn plan(&self, ledger: &mut Ledger) -> Result<Plan<'_>, StoreError> {
         let mut steps = Vec::with_capacity(self.weight());
         let outcome = match self {
@@ -124,7 +125,7 @@ impl Write {
 // === impl Plan ===
 
 impl Plan<'_> {
-    /// What the caller gets, from the number of rows that each step changed.
+    /// The result for the caller, from the number of rows that each step changed.
     pub(crate) fn written(&self, rows: &[u64]) -> Written {
         match &self.outcome {
             Outcome::Job(number) => Written::Job(*number),
@@ -172,7 +173,7 @@ impl Change {
         }
     }
 
-    /// Adds the steps; the first one tells whether the change is applied.
+    /// Adds the steps of the change; the first one shows if the change is applied.
     fn plan<'a>(
         &'a self,
         ledger: &mut Ledger,

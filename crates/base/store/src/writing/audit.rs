@@ -1,7 +1,8 @@
-//! Entries of the audit chain: [`NewAudit`], and the hash that ties each to the one before.
+//! Entries of the audit chain: [`NewAudit`], and the hash that links each entry to the previous
+//! one.
 //!
-//! The rule: what is hashed is exactly what stands in the row, every column of it, so whoever has
-//! the rows can compute the chain again.
+//! Invariant: the hash covers exactly the stored row with every column, so the chain can be
+//! recomputed from the rows alone.
 
 use sha2::{Digest, Sha256};
 
@@ -9,56 +10,57 @@ use crate::ledger::Ledger;
 use crate::step::Step;
 use crate::value::{Value, without_nul};
 
-/// The encoding that [`NewAudit::hash`] writes. A change of it or of the columns is a new number.
+/// Version of the encoding that [`NewAudit::hash`] writes. A change of the encoding or of the
+/// columns requires a new version.
 pub const AUDIT_VERSION: i64 = 1;
 
-/// An entry to be written. Texts are whatever the caller says; a NUL in them becomes `␀`.
+/// An entry that is not written yet. Texts are not restricted; a NUL in them becomes `␀`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NewAudit {
-    /// When.
+    /// Time of the entry in milliseconds since 1970.
     pub at_ms: i64,
-    /// `intent`, `result`, `login`, `denied`, `event` or `checkpoint`.
+    /// Phase: `intent`, `result`, `login`, `denied`, `event` or `checkpoint`.
     pub phase: String,
-    /// Of a result: the entry that announced it.
+    /// Number of the entry that announced the command; only for a result.
     pub intent: Option<i64>,
-    /// `users`, `certificates`, `server` or `anonymous`.
+    /// Type of the actor: `users`, `certificates`, `server` or `anonymous`.
     pub actor_type: String,
-    /// A user's UUID, a certname; may be empty.
+    /// UUID of a user, or a certname; may be empty.
     pub actor_id: String,
-    /// A login, a certname; may be empty.
+    /// Login of a user, or a certname; may be empty.
     pub actor_name: String,
-    /// From where, where known.
+    /// Address that the request came from, if it is known.
     pub address: Option<String>,
-    /// `orchestrator`, `rbac`, …
+    /// Service that handled the request, such as `orchestrator` or `rbac`.
     pub service: String,
-    /// What was asked for, for example `command_task`.
+    /// Requested action, for example `command_task`.
     pub action: String,
-    /// On what kind of thing; may be empty.
+    /// Type of the object; may be empty.
     pub object_type: String,
-    /// On which.
+    /// Id of the object; may be empty.
     pub object_id: String,
-    /// Its name for people.
+    /// Name of the object shown to users.
     pub object_name: String,
-    /// Method and path, with the variable parts as they are in the API's list.
+    /// Method and path, with the variable parts named as in the list of the API.
     pub route: String,
-    /// `allowed` or `denied`.
+    /// Decision: `allowed` or `denied`.
     pub decision: String,
-    /// The permission that was asked for.
+    /// The permission that was required.
     pub permission: Option<String>,
-    /// Of a result: the HTTP status.
+    /// HTTP status; only for a result.
     pub status: Option<i64>,
-    /// How often it happened; 1, but for refusals that are counted together.
+    /// Number of occurrences: 1, except for refusals that are counted together.
     pub times: i64,
-    /// JSON.
+    /// Details of the request, as JSON.
     pub details: String,
 }
 
-/// The place of an entry.
+/// The position and hash of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AuditMark {
-    /// Its number, from 1, without gaps.
+    /// Position in the chain, counted from 1 without gaps.
     pub seq: i64,
-    /// Its hash.
+    /// Hash of the entry.
     pub hash: [u8; 32],
 }
 
@@ -69,7 +71,7 @@ const INSERT: &str = "INSERT INTO audit (seq, version, at_ms, phase, intent, act
 
 pub(crate) const STATEMENTS: &[&str] = &[INSERT];
 
-/// Appends one entry to the chain whose head the ledger holds.
+/// Appends one entry to the chain whose last entry is in the ledger.
 pub(crate) fn plan_append<'a>(
     entry: &'a NewAudit,
     ledger: &mut Ledger,
@@ -92,7 +94,7 @@ pub(crate) fn plan_append<'a>(
 // === impl NewAudit ===
 
 impl NewAudit {
-    /// The columns of its own, in the order of the table.
+    /// The columns of the entry's content, in the order of the table.
     fn columns(&self) -> [Value<'_>; 18] {
         [
             Value::Int(self.at_ms),
@@ -117,9 +119,9 @@ impl NewAudit {
     }
 
     /// SHA-256 over the text `tutti audit`, a zero byte, and the fields: `version`, `seq`, `prev`
-    /// and then the columns in the order of the table. Each field is a byte for its kind (0 null,
-    /// 1 number, 2 text, 3 bytes) and, for a number, its 8 bytes; for text and bytes, their length
-    /// in 8 bytes and they themselves. Numbers are big-endian.
+    /// and then the columns in the order of the table. Each field starts with a byte for its kind
+    /// (0 null, 1 number, 2 text, 3 bytes). A number follows as 8 bytes; text and bytes follow as
+    /// their length in 8 bytes and their content. Numbers are big-endian.
     pub fn hash(&self, version: i64, seq: i64, prev: &[u8; 32]) -> [u8; 32] {
         let mut sha = Sha256::new();
         sha.update(b"tutti audit\0");
@@ -145,7 +147,7 @@ fn feed(sha: &mut Sha256, field: &Value<'_>) {
         sha.update(bytes);
     };
     match field {
-        // `columns` has done it for what it writes; what was read back has none.
+        // `columns` has replaced the NULs of new entries; stored entries have none.
         Value::Text(text) => long(2, without_nul(text).as_bytes()),
         Value::Blob(bytes) => long(3, bytes),
         Value::Null => sha.update([0]),
@@ -179,7 +181,7 @@ mod tests {
 
     #[test]
     fn the_encoding_is_pinned() {
-        // Computed by hand with another program, see the description of `hash`.
+        // Computed independently with another program, see the documentation of `hash`.
         assert_eq!(
             hex(entry().hash(1, 7, &[9; 32])),
             "f1cb733fa075eb353217517f91acb785e63d86ec9c4c002fbd49fe15811a9288"

@@ -1,18 +1,18 @@
-//! What a Puppet run changed on its node, as its result says: [`Changes`].
+//! Changes that a Puppet run made on its node, according to its result: [`Changes`].
 //!
-//! The rule: it is read once, when the result is written, so that whoever counts changes by day
-//! need not read the results; and a result that says nothing of it, or nonsense, counts nothing.
+//! Invariant: they are read once, when the result is written, so that counting changes by day does
+//! not require reading the results. A result without metrics, or with invalid ones, counts nothing.
 
 use serde::Deserialize;
 
 use crate::defaults::RUN_CHANGES;
 
-/// Resources that were changed, by why.
+/// Numbers of changed resources, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
-    /// They had been changed outside Puppet, and were put back.
+    /// Resources that were changed outside Puppet, and were restored.
     pub(crate) corrective: i64,
-    /// The catalog asked for something new.
+    /// Resources for which the catalog required something new.
     pub(crate) intentional: i64,
 }
 
@@ -28,15 +28,15 @@ struct Metrics {
     corrective_change: i64,
 }
 
-/// What the JSON of a result says; `None`: nothing.
+/// Reads the changes from the JSON of a result; `None` if it contains none.
 pub(crate) fn of(result: &str) -> Option<Changes> {
-    // Most results are tasks' own and large; only those of Puppet have this.
+    // Most results are large and from tasks; only those of Puppet contain this.
     if !result.contains(r#""metrics""#) {
         return None;
     }
     let Result { metrics } = serde_json::from_str(result).ok()?;
     let changed = metrics.changed.clamp(0, RUN_CHANGES);
-    // Puppet also calls corrective what noop held back.
+    // Puppet's count also includes corrective changes that noop held back.
     let corrective = metrics.corrective_change.clamp(0, changed);
     Some(Changes {
         corrective,

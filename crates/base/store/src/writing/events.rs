@@ -4,18 +4,18 @@ use crate::JobNumber;
 use crate::step::Step;
 use crate::value::Value;
 
-/// An event to be written.
+/// An event that is not written yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewEvent {
-    /// `node_running`, `node_finished`, `job_finished`, …
+    /// Type of the event, such as `node_running`, `node_finished` or `job_finished`.
     pub kind: String,
-    /// When.
+    /// Time of the event in milliseconds since 1970.
     pub at_ms: i64,
-    /// Of which node, if of one.
+    /// Certname of the node, for an event of a single node.
     pub certname: Option<String>,
-    /// JSON.
+    /// Details of the event, as JSON.
     pub details: String,
-    /// For people.
+    /// Text shown to users.
     pub message: String,
 }
 
@@ -55,7 +55,7 @@ impl NewEvent {
     }
 }
 
-/// An event of a job that is being inserted.
+/// Inserts an event of a job that is being inserted.
 pub(crate) fn insert(event: &NewEvent, id: i64, job: JobNumber) -> Step<'_> {
     Step {
         sql: INSERT,
@@ -63,7 +63,7 @@ pub(crate) fn insert(event: &NewEvent, id: i64, job: JobNumber) -> Step<'_> {
     }
 }
 
-/// The event of a run's transition, if that was applied.
+/// Inserts the event of a run's transition, if the transition was applied.
 pub(crate) fn insert_after_run<'a>(
     event: &'a NewEvent,
     id: i64,
@@ -78,7 +78,7 @@ pub(crate) fn insert_after_run<'a>(
     }
 }
 
-/// The event of a job's transition, if that was applied.
+/// Inserts the event of a job's transition, if the transition was applied.
 pub(crate) fn insert_after_job(event: &NewEvent, id: i64, job: JobNumber) -> Step<'_> {
     Step {
         sql: INSERT_AFTER_JOB,
@@ -86,7 +86,7 @@ pub(crate) fn insert_after_job(event: &NewEvent, id: i64, job: JobNumber) -> Ste
     }
 }
 
-/// An event by itself.
+/// Inserts an event that belongs to no transition.
 pub(crate) fn insert_for_job(event: &NewEvent, id: i64, job: JobNumber) -> Step<'_> {
     Step {
         sql: INSERT_FOR_JOB,

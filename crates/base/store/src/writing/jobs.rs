@@ -1,4 +1,4 @@
-//! The rows of jobs and of the states they enter.
+//! The rows of jobs and of the states that jobs enter.
 
 use super::events::{self, NewEvent};
 use super::runs::{self, NewRun};
@@ -12,43 +12,43 @@ use crate::step::Step;
 use crate::value::Value;
 use crate::{JobNumber, StoreError};
 
-/// A job with its runs, written in one transaction.
+/// A new job with its runs, written in one transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewJob {
-    /// `task`, `deploy`, `plan_task`, …
+    /// Command that requested the job, such as `task`, `deploy` or `plan_task`.
     pub command: String,
     /// The type that lists are filtered by: `task`, `deploy` or `plan_task`.
     pub kind: String,
-    /// The task's name, for jobs that run one.
+    /// Name of the task; `None` for jobs without one.
     pub task: Option<String>,
-    /// May be empty.
+    /// Name of the environment; may be empty.
     pub environment: String,
-    /// JSON, with sensitive values redacted already.
+    /// Options of the request as JSON, with sensitive values already redacted.
     pub options: String,
-    /// What must not be readable at rest, sealed by the caller.
+    /// Sensitive values that must not be readable at rest, sealed by the caller.
     pub sealed: Option<Vec<u8>>,
-    /// The owner's login.
+    /// Login of the owner.
     pub owner: String,
-    /// Free text.
+    /// Description given by the user, as free text.
     pub description: String,
-    /// JSON.
+    /// Data given by the user, as JSON.
     pub userdata: String,
-    /// When.
+    /// Time of creation in milliseconds since 1970.
     pub created_ms: i64,
-    /// The states that it enters at once, in their order; the last one is where it stands. At
-    /// least one, e.g. `["ready"]` or `["ready", "running"]`.
+    /// The states that the job enters at once, in their order; the last one is its current state.
+    /// At least one, e.g. `["ready"]` or `["ready", "running"]`.
     pub states: Vec<String>,
-    /// How many batches the runs are in; the first starts with the job.
+    /// Number of batches of the runs; the first batch starts with the job. `None`: no batches.
     pub batches: Option<u32>,
-    /// One for each node.
+    /// Runs of the job, one for each node.
     pub runs: Vec<NewRun>,
-    /// Events of the job itself, after those of its runs.
+    /// Events of the job itself, written after those of its runs.
     pub events: Vec<NewEvent>,
-    /// The slot of a schedule that it runs for. A second job for it is refused.
+    /// The slot of a schedule that the job runs for. A second job for it is refused.
     pub slot: Option<SlotKey>,
-    /// The plan job that it is a step of. One that is over refuses it.
+    /// The plan job that the job is a step of. The job is refused if the plan job is over.
     pub plan_job: Option<i64>,
-    /// What is written of that plan with it, if this server runs the plan.
+    /// Changes of the plan's journal that are written with the job, if this server runs the plan.
     pub mark: Option<PlanMark>,
 }
 
@@ -61,14 +61,15 @@ const INSERT_STATE: &str =
     "INSERT INTO job_states (job, progress, state, enter_ms) VALUES ($1, $2, $3, $4)";
 
 /// `progress < $3` is the guard: forward only, and never out of a terminal state. A job that is
-/// over needs its secrets no more, and none that stops waits for another batch; 3 is `stopping`.
+/// over does not need its secrets any more, and a job that is stopping does not wait for another
+/// batch; 3 is `stopping`.
 const TRANSITION: &str = "UPDATE jobs SET state = $2, progress = $3, \
      started_ms = COALESCE(started_ms, CAST($4 AS BIGINT)), finished_ms = $5, changed_ms = $6, \
      sealed = CASE WHEN CAST($5 AS BIGINT) IS NULL THEN sealed END, latest_event_id = $7, \
      duration_ms = CAST($8 AS BIGINT), \
      next_batch_ms = CASE WHEN $3 < 3 THEN next_batch_ms END WHERE number = $1 AND progress < $3";
 
-/// Forward only, and of no job that is over or stops.
+/// Applied forward only, and not to a job that is over or stopping.
 const ENTER_BATCH: &str = "UPDATE jobs SET batch = $2, next_batch_ms = $3, latest_event_id = $4 \
      WHERE number = $1 AND batch <= $2 AND progress < 3";
 
@@ -76,9 +77,9 @@ const ENTER_STATE: &str = "INSERT INTO job_states (job, progress, state, enter_m
      SELECT number, progress, state, changed_ms FROM jobs \
      WHERE number = $1 AND latest_event_id = $2";
 
-/// Of a job that is over and whose runs are: how many ended in each state, `finished:9,failed:1`.
-/// They never change any more, so a list of jobs need not count a million runs. 4 is `JOB_OVER`
-/// and 3 is `RUN_OVER`, written out so that the partial index is used.
+/// Stores the number of runs in each last state, such as `finished:9,failed:1`, once the job and
+/// its runs are over. They never change any more, so a list of jobs need not count a million runs.
+/// 4 is `JOB_OVER` and 3 is `RUN_OVER`, written literally so that the partial index is used.
 const SUM_UP: &str = "UPDATE jobs SET run_states = (SELECT STRING_AGG(counted.state || ':' || \
      CAST(counted.many AS TEXT), ',') FROM (SELECT state, COUNT(*) AS many FROM runs \
      WHERE job = $1 GROUP BY state) AS counted) WHERE number = $1 AND progress = 4 \
@@ -94,7 +95,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
 ];
 
 impl NewJob {
-    /// Statements for the journal of its plan, roughly.
+    /// Approximate number of statements for the journal of the job's plan.
     pub(crate) fn marked(&self) -> usize {
         self.mark
             .as_ref()
@@ -166,7 +167,7 @@ pub(crate) fn plan_insert<'a>(
     }
     steps.extend(job.slot.map(|slot| slot.launch(number)));
     if let Some(plan_job) = job.plan_job {
-        // What the plan told before comes before what this job tells.
+        // Earlier events of the plan come before the events of this job.
         if let Some(mark) = &job.mark {
             mark.before(plan_job, steps);
         }
@@ -186,7 +187,7 @@ pub(crate) fn plan_insert<'a>(
     Ok(number)
 }
 
-/// A job's transition.
+/// The statement of a job's transition.
 pub(crate) fn transition(change: &JobChange, mark: i64) -> Result<Step<'_>, StoreError> {
     let progress = job_progress(&change.to_state)?;
     Ok(Step {
@@ -204,7 +205,7 @@ pub(crate) fn transition(change: &JobChange, mark: i64) -> Result<Step<'_>, Stor
     })
 }
 
-/// The next batch of a job, or the pause before it.
+/// The statement of a job's next batch, or of the pause before it.
 pub(crate) fn enter_batch(change: &BatchChange, mark: i64) -> Step<'static> {
     Step {
         sql: ENTER_BATCH,
@@ -217,7 +218,7 @@ pub(crate) fn enter_batch(change: &BatchChange, mark: i64) -> Step<'static> {
     }
 }
 
-/// The entry in the history, if the transition was applied.
+/// The statement of the entry in the job's history, written if the transition was applied.
 pub(crate) fn enter_state(change: &JobChange, mark: i64) -> Step<'static> {
     Step {
         sql: ENTER_STATE,
@@ -225,7 +226,7 @@ pub(crate) fn enter_state(change: &JobChange, mark: i64) -> Step<'static> {
     }
 }
 
-/// The sum of the runs' states, if the job is over with it.
+/// The statement that stores the numbers of runs by state, if the transition ends the job.
 pub(crate) fn sum_up(change: &JobChange) -> Result<Option<Step<'static>>, StoreError> {
     let over = job_progress(&change.to_state)? == JOB_OVER;
     Ok(over.then(|| Step {

@@ -1,7 +1,7 @@
-//! The statements that write jobs, runs and events, and what they are made from.
+//! The statements that write jobs, runs and events, and the data that they are made from.
 //!
-//! The rules stand in the SQL here: forward only, never out of a terminal state, and no event without
-//! the transition that it tells of.
+//! The SQL here enforces the invariants: forward only, never out of a terminal state, and no event
+//! without the transition that it records.
 
 pub(crate) mod audit;
 mod changes;

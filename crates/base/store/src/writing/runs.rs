@@ -12,19 +12,19 @@ use crate::{JobNumber, StoreError};
 /// A run of a new job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NewRun {
-    /// The node.
+    /// Certname of the node.
     pub certname: String,
-    /// Random, unique over all time.
+    /// Transaction id, random and unique over all time.
     pub transaction_id: String,
-    /// `ready`, `running`, `errored`, `skipped`, …
+    /// First state, such as `ready`, `running`, `errored` or `skipped`.
     pub state: String,
-    /// JSON.
+    /// Details of the run, as JSON.
     pub details: Option<String>,
-    /// JSON.
+    /// Result of the run, as JSON; `None` before it has one.
     pub result: Option<String>,
-    /// The batch that it is in, from 1, if its job has batches.
+    /// Batch of the run, counted from 1; `None`: its job has no batches.
     pub batch: Option<u32>,
-    /// Its first event.
+    /// First event of the run.
     pub event: Option<NewEvent>,
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn plan_insert<'a>(
     Ok(())
 }
 
-/// New details of a run that is under way.
+/// The statement of new details of a run that is in progress.
 pub(crate) fn set_details(change: &DetailsChange) -> Step<'_> {
     Step {
         sql: SET_DETAILS,
@@ -91,7 +91,7 @@ pub(crate) fn set_details(change: &DetailsChange) -> Step<'_> {
     }
 }
 
-/// A run's transition.
+/// The statement of a run's transition.
 pub(crate) fn transition(change: &RunChange, mark: i64) -> Result<Step<'_>, StoreError> {
     let progress = run_progress(&change.to_state)?;
     let result = change.result.as_deref();

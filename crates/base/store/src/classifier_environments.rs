@@ -26,7 +26,7 @@ impl Store {
         Ok(self.execute(Step { sql: ADD, values }).await? > 0)
     }
 
-    /// All names, sorted.
+    /// All names of announced environments, sorted.
     pub async fn classifier_environments(&self) -> Result<Vec<String>, StoreError> {
         self.query(ALL, Vec::new()).await
     }

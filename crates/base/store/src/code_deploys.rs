@@ -28,7 +28,7 @@ pub struct NewCodeDeploy {
     pub queued_ms: i64,
 }
 
-/// A stored deployment.
+/// A stored deployment and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeDeployRow {
     /// Number of the deployment.

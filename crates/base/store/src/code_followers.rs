@@ -75,7 +75,7 @@ impl Store {
         self.query(FOLLOWERS, Vec::new()).await
     }
 
-    /// Deletes a follower.
+    /// Deletes a follower and its report.
     pub async fn forget_code_follower(&self, name: &str) -> Result<(), StoreError> {
         let (sql, values) = (FORGET, vec![Value::owned(name)]);
         self.execute(Step { sql, values }).await.map(|_| ())

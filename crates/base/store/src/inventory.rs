@@ -9,7 +9,7 @@ use crate::step::Step;
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 
-/// A stored node.
+/// A stored node with its facts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InventoryNodeRow {
     /// Certname of the node.

@@ -10,7 +10,7 @@ use crate::write::{Write, Written};
 use crate::writing::jobs::NewJob;
 use crate::{JobNumber, RunRow, StoreError};
 
-/// A stored job.
+/// A stored job without its runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobRow {
     /// Number of the job.
@@ -84,7 +84,7 @@ pub struct JobStateRow {
 /// A job that is not over, with the data needed to continue it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnfinishedJob {
-    /// The job's row.
+    /// The stored row of the job.
     pub job: JobRow,
     /// Sealed parameters, as in [`NewJob::sealed`].
     pub sealed: Option<Vec<u8>>,

@@ -8,7 +8,7 @@ use crate::step::Step;
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 
-/// A node group.
+/// A stored node group of the classifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeGroupRow {
     /// UUID of the group.
@@ -29,7 +29,7 @@ pub struct NodeGroupRow {
     pub classes: String,
     /// Configuration data, as JSON.
     pub config_data: String,
-    /// Variables, as JSON.
+    /// Variables of the group, as JSON.
     pub variables: String,
     /// Time of the last edit in milliseconds since 1970.
     pub last_edited_ms: i64,
@@ -55,7 +55,7 @@ pub(crate) const STATEMENTS: &[&str] = &[ALL, INSERT, UPDATE, DELETE, DELETE_ALL
 // === impl Store ===
 
 impl Store {
-    /// All node groups.
+    /// All stored node groups.
     pub async fn node_groups(&self) -> Result<Vec<NodeGroupRow>, StoreError> {
         self.query(ALL, Vec::new()).await
     }

@@ -7,7 +7,7 @@ use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 use crate::{JobNumber, StoreError};
 
-/// A stored run.
+/// A stored run: the work of a job on one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunRow {
     /// Number of the job.

@@ -42,7 +42,7 @@ pub struct ScheduleEdit {
     pub sensitive: String,
     /// The secrets, sealed by the caller.
     pub sealed: Option<Vec<u8>>,
-    /// Timetable, as JSON.
+    /// Timetable of the schedule, as JSON.
     pub timetable: String,
     /// Progress of the schedule.
     pub advance: Advance,
@@ -88,7 +88,7 @@ pub struct ScheduleRow {
     pub skipped: Option<String>,
 }
 
-/// A claimed slot.
+/// A claimed slot of a schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotRow {
     /// Time of the slot by the timetable, in milliseconds since 1970.

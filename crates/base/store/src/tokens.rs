@@ -31,7 +31,7 @@ pub struct NewToken {
     pub timeout_ms: Option<i64>,
 }
 
-/// A stored token.
+/// A stored token without its secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenRow {
     /// SHA-256 of the token.

@@ -18,7 +18,7 @@ pub struct UsageRow {
     pub without_agent: u64,
     /// Number of resources that Puppet runs of jobs restored after a change outside Puppet.
     pub corrective: u64,
-    /// Number of resources that Puppet runs of jobs changed because the catalog changed.
+    /// Number of resources that Puppet runs of jobs changed for any other reason.
     pub intentional: u64,
     /// Number of nodes on which a task ran.
     pub tasks: u64,

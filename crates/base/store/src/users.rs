@@ -27,7 +27,7 @@ pub struct NewUser {
     pub created_ms: i64,
 }
 
-/// A stored user.
+/// A stored user, local or remote.
 #[derive(Clone, PartialEq, Eq)]
 pub struct UserRow {
     /// UUID of the user.

@@ -5,7 +5,7 @@ use crate::step::Step;
 use crate::store::Store;
 use crate::value::{ColumnError, Columns, FromRow, Value};
 
-/// A stored webhook.
+/// A stored webhook and its progress.
 #[derive(Clone, PartialEq, Eq)]
 pub struct WebhookRow {
     /// UUID of the webhook.

@@ -1,11 +1,10 @@
-//! PXP requests carried out on this node, crash-safe.
+//! Crash-safe execution of PXP requests on this node.
 //!
-//! [`Engine`] takes what the node's connection receives, runs it in processes
-//! that outlive the agent ([`wrapper_main`]), keeps every promise and every
-//! outcome in a spool on disk, and tells them through an [`Outbox`]. It knows
-//! nothing of sockets or brokers. The rule that must hold: a transaction is
-//! carried out at most once and its outcome is told truly, whatever is killed
-//! in between.
+//! [`Engine`] takes the messages that the node's connection receives, runs the requests in
+//! processes that outlive the agent ([`wrapper_main`]), keeps every promise and every outcome in a
+//! spool on disk, and sends outcomes through an [`Outbox`]. It does not depend on sockets or
+//! brokers. Invariant: a transaction is executed at most once and its outcome is reported
+//! truthfully, even if processes are killed in between.
 
 mod cache;
 pub mod defaults;
@@ -23,10 +22,10 @@ pub use spool::OpenSpoolError;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-/// Supervises an action, or is one: what the hidden subcommand of the agent's executable runs.
-/// `args` is what follows that subcommand: the spool entry of an action to supervise, or a word for
-/// which of the agent's own actions this is, and its spool entry. To be called before any thread is
-/// started.
+/// Entry point of the hidden subcommand of the agent's executable: supervises an action, or
+/// performs one. `args` is the rest of the command line after that subcommand: the spool entry of
+/// an action to supervise, or a keyword for one of the agent's own actions followed by its spool
+/// entry. Must be called before any thread is started.
 pub fn wrapper_main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     match args.next() {
         Some(word) if word == process::ATTENDANT => process::attend_main(args),

@@ -1,9 +1,9 @@
-//! Fetching files from the primary servers over mutual TLS: [`Downloader`].
+//! Fetches files from the primary servers over mutual TLS: [`Downloader`].
 //!
-//! The rules: https only; the digest is computed from the bytes as they are
-//! written, and only a file that has the asked one gets its name; every primary
-//! server is tried in each round; rounds go on for the whole `task-download-timeout` while servers
-//! are away, and a download that waits for its next round takes no place from others.
+//! Invariants: only https is used; the digest is computed from the bytes as they are written, and
+//! only a file with the requested digest gets its final name; every primary server is tried in each
+//! round; rounds go on for the whole `task-download-timeout` while servers are unreachable, and a
+//! download that waits for its next round occupies no slot that another download needs.
 
 use error_causes::{ConnectionError, ConnectionErrorKind, chain};
 use std::io::{self, Write};
@@ -28,20 +28,20 @@ use crate::defaults::{
     DOWNLOAD_TIMEOUT, MAX_CONCURRENT_DOWNLOADS, MAX_FILE_BYTES, MAX_FILE_SERVERS,
 };
 
-/// Where files come from.
+/// Settings of downloads: servers, credentials and timeouts.
 #[derive(Debug, Clone)]
 pub struct DownloadConfig {
     /// `https://host:port` of each primary server, tried in this order.
     pub primary_uris: Vec<String>,
     /// The agent's certificate; read anew for each download.
     pub tls: Option<TlsFiles>,
-    /// `master-proxy`: `http://host:port`.
+    /// Proxy of the setting `master-proxy`: `http://host:port`.
     pub proxy: Option<String>,
-    /// `task-download-connect-timeout`.
+    /// Setting `task-download-connect-timeout`.
     pub connect_timeout: Duration,
-    /// `task-download-timeout`: of a download with all its tries.
+    /// Setting `task-download-timeout`: the limit of a download including all its attempts.
     pub total_timeout: Duration,
-    /// Longest wait between two tries that no server asked for.
+    /// Longest wait between two attempts, unless a server requests a longer one.
     pub backoff_max: Duration,
 }
 
@@ -58,7 +58,7 @@ impl Default for DownloadConfig {
     }
 }
 
-/// Why a file is not available.
+/// Reason for which a file is not available.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FetchError {
     #[error("invalid file {filename:?}: {why}")]
@@ -86,21 +86,21 @@ enum AttemptError {
         why: String,
         wait: Option<Duration>,
     },
-    /// The server is there and fails at this file.
+    /// The server is reachable but fails for this file.
     Faulty(String),
     Permanent(String),
-    /// The node's own fault: no other server helps.
+    /// A failure of the node itself: no other server helps.
     Local(FetchError),
 }
 
 /// A round in which no server had the file.
 #[derive(Debug)]
 struct FailedRound {
-    /// Of the server that gives most.
+    /// Prospect of the most promising server of the round.
     hope: Hope,
-    /// The longest wait that a server asked for.
+    /// The longest wait that a server requested.
     wait: Option<Duration>,
-    /// Of the last server.
+    /// Failure of the last server tried.
     failure: Failure,
 }
 
@@ -110,24 +110,24 @@ struct Failure {
     why: String,
 }
 
-/// Prospect of another round of tries.
+/// Prospect of another round of attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Hope {
-    /// Every server refused for good.
+    /// Every server refused permanently.
     None,
-    /// A server is there and fails at this file.
+    /// A server is reachable but fails for this file.
     Little,
-    /// A server is away or overloaded.
+    /// A server is unreachable or overloaded.
     Good,
 }
 
-/// A file, the addresses that it may be had from, and where it goes.
+/// A file, the URLs it can be fetched from, and its destination.
 #[derive(Debug)]
 struct Wanted<'a> {
     urls: &'a [Url],
     spec: &'a FileSpec,
     directory: &'a Path,
-    /// Next step where no server has it.
+    /// Next step to suggest if no server has the file.
     advice: &'static str,
 }
 
@@ -179,8 +179,8 @@ impl Downloader {
             })
     }
 
-    /// Tries until it is there, or it is certain that it will not be. `last` is left the last
-    /// failure, for the case that the time is over.
+    /// Repeats rounds until the file is fetched or cannot be. `last` receives the last failure,
+    /// which is reported if the time runs out.
     async fn rounds(
         &self,
         wanted: &Wanted<'_>,
@@ -206,7 +206,7 @@ impl Downloader {
         }
     }
 
-    /// Asks every server once; `None` when one of them had the file.
+    /// Tries every server once; `None` if one of them had the file.
     async fn round(&self, wanted: &Wanted<'_>) -> Result<Option<FailedRound>, FetchError> {
         let Wanted {
             urls,
@@ -219,7 +219,8 @@ impl Downloader {
             .acquire()
             .await
             .expect("the semaphore is never closed");
-        // Anew for each round: certificates and revocation lists may change while a server is away.
+        // A new client for each round: certificates and revocation lists may change while a server
+        // is unreachable.
         let client = self.client()?;
         let mut failed: Option<FailedRound> = None;
         for url in urls {
@@ -271,8 +272,8 @@ impl Downloader {
             .collect()
     }
 
-    /// Made for each download, so that renewed certificates and revocation
-    /// lists count and an idle agent holds no TLS state for it.
+    /// Builds the client for one download, so that renewed certificates and revocation lists count
+    /// and an idle agent holds no TLS state for it.
     fn client(&self) -> Result<Client, FetchError> {
         let tls = self.config.tls.as_ref();
         let files = tls.ok_or_else(|| FetchError::Setup("no certificate is configured".into()))?;
@@ -294,7 +295,7 @@ impl Downloader {
 // === impl Failure ===
 
 impl Failure {
-    /// The same, with that of another server.
+    /// Adds the failure of another server.
     fn and(&self, url: &Url, why: &str) -> Self {
         Self {
             url: self.url.clone(),
@@ -303,7 +304,7 @@ impl Failure {
     }
 }
 
-/// The next step where the requester named no server.
+/// The next step to suggest if the requester named no server.
 fn advice(file_servers: &[String]) -> &'static str {
     match file_servers.is_empty() {
         true => {
@@ -313,12 +314,13 @@ fn advice(file_servers: &[String]) -> &'static str {
     }
 }
 
-/// The server and the path of a path that names its server, as it is told to agents that do not take server names.
+/// Server and remaining path of a path that starts with a server name. Agents that do not support
+/// server names receive paths in this form.
 fn named_in(path: &str) -> Option<(&str, &str)> {
     let rest = path.strip_prefix('@')?;
     let at = rest.find('/')?;
     let (authority, path) = rest.split_at(at);
-    // Nothing but a host and a port.
+    // Only a host and a port are accepted.
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._:[]".contains(c);
     (!authority.is_empty() && authority.chars().all(is_plain)).then_some((authority, path))
 }
@@ -382,7 +384,7 @@ async fn attempt(
     save(response, spec, directory).await
 }
 
-/// Writes the body to a file that gets its name when its digest is right.
+/// Writes the body to a file, which gets its final name if its digest is right.
 async fn save(response: Response, spec: &FileSpec, directory: &Path) -> Result<(), AttemptError> {
     let (chunks, received) = mpsc::channel(CHUNKS_IN_FLIGHT);
     let written = tokio::task::spawn_blocking({
@@ -401,12 +403,12 @@ async fn save(response: Response, spec: &FileSpec, directory: &Path) -> Result<(
             break;
         }
     }
-    // A writer that is gone has said why.
+    // If the writer has ended, its result contains the reason.
     let _ = chunks.send(None).await;
     written.await.expect("the writer does not panic")
 }
 
-/// Takes chunks until `None`, on a thread that may wait for the disk.
+/// Writes chunks until `None`, on a thread that may block on the disk.
 fn write(
     mut chunks: mpsc::Receiver<Option<Bytes>>,
     spec: &FileSpec,
@@ -442,7 +444,8 @@ fn write(
             "the file's sha256 is {found}, but the request expects {expected}"
         )));
     }
-    // Not flushed: the digest is compared at every use, and what a power cut took is fetched anew.
+    // Not flushed: the digest is compared at every use, and a file lost in a power cut is fetched
+    // again.
     file.persist(directory.join(spec.filename.file_name()))
         .map_err(|error| local(error.error))?;
     Ok(())

@@ -1,11 +1,10 @@
-//! Task files kept on the node: [`TaskCache`].
+//! Cache of task files on the node: [`TaskCache`].
 //!
-//! Layout as pxp-agent's: `<task-cache-dir>/<sha256>/<basename>`, 0750, where the
-//! directory's time of change is that of its last use. The rules: a file is in
-//! the cache only under the digest that its bytes have, and whoever uses it
-//! compares the digest again while copying (see
-//! [`copy_hashed`](crate::process::copy_hashed)); a file that several actions
-//! want is fetched once, different files are fetched side by side.
+//! The layout is that of pxp-agent: `<task-cache-dir>/<sha256>/<basename>`, mode 0750; the
+//! modification time of a directory is the time of its last use. Invariants: a file is in the cache
+//! only under the digest of its bytes, and every user compares the digest again while copying (see
+//! [`copy_hashed`](crate::process::copy_hashed)); a file that several actions need is fetched once,
+//! and different files are fetched concurrently.
 
 mod download;
 mod retry;
@@ -26,7 +25,7 @@ pub(crate) use download::FetchError;
 use crate::process::copy_hashed;
 use download::Downloader;
 
-/// The cache directory and what fills it.
+/// The cache directory and the downloader that fills it.
 #[derive(Debug)]
 pub(crate) struct TaskCache {
     directory: PathBuf,
@@ -43,7 +42,7 @@ pub(crate) struct CachedFile {
 }
 
 impl TaskCache {
-    /// Opens the cache, making its directory when needed.
+    /// Opens the cache; creates its directory if it does not exist.
     pub(crate) fn open(directory: &Path, downloads: DownloadConfig) -> io::Result<Self> {
         make_directory(directory)?;
         Ok(Self {
@@ -53,7 +52,8 @@ impl TaskCache {
         })
     }
 
-    /// The file, from the cache, from one of the servers that the requester named, or from a primary server.
+    /// Returns the file from the cache, from one of the servers that the requester named, or from a
+    /// primary server.
     pub(crate) async fn get(
         &self,
         spec: &FileSpec,
@@ -81,7 +81,7 @@ impl TaskCache {
         Ok(cached)
     }
 
-    /// Removes what was not used for `ttl`. Returns how many files went.
+    /// Removes files that were not used for `ttl`. Returns the number of files removed.
     pub(crate) fn purge(&self, ttl: Duration, now: SystemTime) -> io::Result<usize> {
         let mut removed = 0;
         for file in std::fs::read_dir(&self.directory)? {
@@ -115,7 +115,7 @@ fn make_directory(directory: &Path) -> io::Result<()> {
         .create(directory)
 }
 
-/// Whether the file is there and whole.
+/// True if the file exists and has this digest.
 async fn holds(path: PathBuf, sha256: Sha256) -> bool {
     let checked =
         tokio::task::spawn_blocking(move || copy_hashed(&mut File::open(path)?, &mut io::sink()));
@@ -124,7 +124,7 @@ async fn holds(path: PathBuf, sha256: Sha256) -> bool {
 
 fn touch(directory: &Path) {
     let now = FileTimes::new().set_modified(SystemTime::now());
-    // A time that cannot be set costs one more download after the purge.
+    // If the time cannot be set, the cost is one more download after the purge.
     let _ = File::open(directory).and_then(|directory| directory.set_times(now));
 }
 

@@ -1,7 +1,8 @@
-//! Retries of failed downloads: [`Verdict`] and [`wait_before`]. Without clock or network.
+//! Retry policy of failed downloads: [`Verdict`] and [`wait_before`], without clock or network.
 //!
-//! The rule: only what may pass by itself is tried again, as long as the caller has time; a missing
-//! file or wrong content fails at once, and an error inside the server after some rounds.
+//! Invariant: only a failure that may pass by itself is retried, as long as the caller has time; a
+//! missing file or wrong content fails at once, and an internal error of the server fails after a
+//! few rounds.
 
 use std::time::Duration;
 
@@ -9,13 +10,13 @@ use http::StatusCode;
 
 use crate::defaults::{DOWNLOAD_BACKOFF, DOWNLOAD_RETRY_AFTER_MAX};
 
-/// What an answer of a primary server means.
+/// Classification of a failed response of a primary server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Good,
-    /// May pass; the wait that the server asked for.
+    /// A failure that may pass, with the wait that the server requested.
     Transient(Option<Duration>),
-    /// The server is there and fails at this file: may pass, but need not.
+    /// The server is reachable but fails for this file: the failure may or may not pass.
     Faulty,
     Permanent,
 }
@@ -31,15 +32,15 @@ pub(super) fn judge(status: StatusCode, retry_after: Option<&str>) -> Verdict {
         || status == StatusCode::TOO_MANY_REQUESTS
         || status == StatusCode::REQUEST_TIMEOUT
     {
-        // The other form, a date, needs two clocks to agree: not worth it.
+        // The other form of `Retry-After`, a date, needs synchronized clocks: not worth it.
         let seconds = retry_after.and_then(|text| text.trim().parse().ok());
         return Verdict::Transient(seconds.map(Duration::from_secs));
     }
     Verdict::Permanent
 }
 
-/// The wait after `failed_rounds` rounds: doubling from one second to `ceiling`, half of it
-/// random (`fraction` of 0..1), and at least what the server asked for.
+/// The wait after `failed_rounds` rounds: it doubles from one second up to `ceiling`, half of it is
+/// random (`fraction` in 0..1), and it is never shorter than the server requested.
 pub(super) fn wait_before(
     failed_rounds: u32,
     asked: Option<Duration>,

@@ -1,6 +1,6 @@
-//! What an asker is answered: results, or an error.
+//! Responses to requesters: results, or an error.
 //!
-//! The rule: whoever waits is told something, also when the answer is too large for a message.
+//! Invariant: a waiting requester gets a response, even if the result is too large for a message.
 
 use pxp::{Body, Response, RpcError, TransactionId};
 use serde_json::Value;
@@ -21,8 +21,8 @@ impl Shared {
         self.answer(asker, id, Body::Error(error)).await;
     }
 
-    /// Sends an answer. One that no message can hold becomes an error that says so, in
-    /// pxp-agent's words: its asker waits. False when nothing could be sent.
+    /// Sends a response. One that no message can hold becomes an error with pxp-agent's text,
+    /// because the requester waits. Returns false if nothing could be sent.
     pub(super) async fn answer(&self, asker: &Asker, id: TransactionId, body: Body) -> bool {
         let message_type = body.message_type();
         match self.outbox.send(&asker.uri, body).await {

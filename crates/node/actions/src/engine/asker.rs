@@ -1,4 +1,5 @@
-//! Who asks for an action, and how the request is called in what he is told: [`Asker`], [`label`].
+//! The requester of an action, and the description of its request in messages: [`Asker`],
+//! [`label`].
 
 use pcp::{MessageId, PcpUri};
 use pxp::TransactionId;
@@ -6,7 +7,7 @@ use pxp::TransactionId;
 use crate::modules;
 use crate::spool::Record;
 
-/// Who asks, and by which message.
+/// The requester, and the id of its message.
 #[derive(Debug, Clone)]
 pub(super) struct Asker {
     pub(super) uri: PcpUri,
@@ -14,9 +15,9 @@ pub(super) struct Asker {
 }
 
 impl Asker {
-    /// The requester in a record.
+    /// The requester named in a record.
     pub(super) fn of(record: &Record) -> Self {
-        // An id that pxp-agent wrote may be any text.
+        // An id written by pxp-agent may be any text.
         let message_id = record
             .request_id
             .parse()
@@ -28,7 +29,7 @@ impl Asker {
     }
 }
 
-/// `blocking 'task run' request (transaction 42)`, as pxp-agent says it.
+/// `blocking 'task run' request (transaction 42)`, in pxp-agent's words.
 pub(super) fn label(module: &str, action: &str, id: &TransactionId, blocking: bool) -> String {
     let kind = if blocking { "blocking" } else { "non blocking" };
     format!("{kind} '{module} {action}' request (transaction {id})")

@@ -1,8 +1,8 @@
-//! How output of any size and bytes travels in a JSON message: [`Carried`].
+//! Encoding of output of any size and content in a JSON message: [`Carried`].
 //!
-//! The rules: nothing is lost in silence (a cut is said, with the true size),
-//! text that JSON or a database could not hold is carried lossy beside its exact
-//! bytes in base64, and [`fit`] keeps both streams within the message.
+//! Invariants: nothing is lost silently (a cut is reported with the true size); text that JSON or a
+//! database could not hold is carried in a lossy form together with its exact bytes in base64;
+//! [`fit`] keeps both streams within the message.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -10,19 +10,19 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 /// The beginning of an output stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Captured {
-    /// At most the configured limit.
+    /// Bytes at the start, at most the configured limit.
     pub(super) head: Vec<u8>,
-    /// Size of the whole stream.
+    /// Size of the whole stream in bytes.
     pub(super) total_bytes: u64,
 }
 
-/// An output stream as it stands in a result.
+/// An output stream in the form used in a result.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Carried {
     pub(super) text: String,
-    /// The exact bytes, where `text` is not them.
+    /// The exact bytes, if `text` differs from them.
     pub(super) base64: Option<String>,
-    /// The size of the whole stream, where it was cut.
+    /// The size of the whole stream, if it was cut.
     pub(super) truncated_from: Option<u64>,
 }
 
@@ -33,8 +33,8 @@ pub(super) fn fit(mut stdout: Captured, mut stderr: Captured, budget_bytes: usiz
         if costs[0] + costs[1] <= budget_bytes {
             return [stdout.carry(), stderr.carry()];
         }
-        // The larger one gives way, to half of what it had: a few rounds, and
-        // never below a quarter of what would have fitted.
+        // The larger stream is halved: this takes a few rounds, and leaves at least a quarter of
+        // what would have fitted.
         let larger = if costs[0] >= costs[1] {
             &mut stdout
         } else {
@@ -57,8 +57,8 @@ impl Captured {
         (self.head.len() as u64) < self.total_bytes
     }
 
-    /// The part of `head` that is shown: a character cut in two at the end of a
-    /// truncated stream is left out.
+    /// The part of `head` that is shown: a character cut by the end of a truncated stream is left
+    /// out.
     fn whole(&self) -> &[u8] {
         match std::str::from_utf8(&self.head) {
             Err(error) if self.is_cut() && error.error_len().is_none() => {
@@ -68,7 +68,7 @@ impl Captured {
         }
     }
 
-    /// Bytes in JSON, without the quotes.
+    /// Size in JSON in bytes, without the quotes.
     fn cost(&self) -> usize {
         let bytes = self.whole();
         if is_text(bytes) {
@@ -104,12 +104,12 @@ impl Captured {
     }
 }
 
-/// Whether the bytes can be carried as they are.
+/// True if the bytes can be carried unchanged as text.
 pub(super) fn is_text(bytes: &[u8]) -> bool {
     !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok()
 }
 
-/// Bytes that one byte of text takes in JSON.
+/// Number of bytes that one byte of text takes in JSON.
 fn escaped_bytes(byte: u8) -> usize {
     match byte {
         b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 2,
@@ -186,7 +186,7 @@ mod tests {
         ) {
             let carried = fit(all(&stdout), all(stderr.as_bytes()), budget);
             let size: usize = carried.iter().map(|stream| {
-                // The quotes belong to the overhead.
+                // The quotes are counted in the overhead.
                 let text = serde_json::to_string(&stream.text).unwrap().len() - 2;
                 text + stream.base64.as_ref().map_or(0, String::len)
             }).sum();

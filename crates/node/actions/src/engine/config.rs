@@ -11,53 +11,53 @@ use crate::defaults::{
     STOP_GRACE, TASK_CACHE_TTL,
 };
 
-/// Where the engine works and how much it takes on.
+/// Directories, programs and limits of the engine.
 #[derive(Debug, Clone)]
 pub struct EngineConfig {
-    /// `spool-dir`.
+    /// Setting `spool-dir`: directory of the spool.
     pub spool_dir: PathBuf,
-    /// `spool-dir-purge-ttl`; `None` keeps results for ever.
+    /// `spool-dir-purge-ttl`; `None` keeps results forever.
     pub spool_ttl: Option<Duration>,
-    /// `task-cache-dir`.
+    /// Setting `task-cache-dir`: directory of cached task files.
     pub task_cache_dir: PathBuf,
-    /// `task-cache-dir-purge-ttl`; `None` keeps files for ever.
+    /// `task-cache-dir-purge-ttl`; `None` keeps files forever.
     pub task_cache_ttl: Option<Duration>,
-    /// `modules-dir`: executables that are modules.
+    /// Setting `modules-dir`: directory of executables that are external modules.
     pub modules_dir: Option<PathBuf>,
-    /// `modules-config-dir`.
+    /// Setting `modules-config-dir`: directory of the modules' configuration files.
     pub modules_config_dir: Option<PathBuf>,
-    /// Program and arguments that end in [`wrapper_main`](crate::wrapper_main);
-    /// the spool entry is added.
+    /// Program and first arguments that lead to [`wrapper_main`](crate::wrapper_main); the path of
+    /// the spool entry is appended.
     pub wrapper: Vec<OsString>,
-    /// Where task files come from.
+    /// Servers, credentials and timeouts of task file downloads.
     pub downloads: DownloadConfig,
-    /// Names of environment variables that actions see besides the usual ones.
+    /// Names of environment variables that are passed to actions besides the usual ones.
     pub pass_environment: Vec<String>,
-    /// `max-message-size`.
+    /// Setting `max-message-size`: largest message the agent sends, in bytes.
     pub max_message_bytes: usize,
-    /// Output carried in a result, per stream.
+    /// Maximum output carried in a result, per stream.
     pub max_output_bytes: u64,
-    /// `max-spool-output-bytes`: output kept on the disk, per stream, in whole
-    /// MiB. What an action writes beyond it is counted and dropped.
+    /// `max-spool-output-bytes`: maximum output kept on disk, per stream, in whole MiB. Output
+    /// beyond it is counted and dropped.
     pub max_spool_output_bytes: u64,
-    /// Actions that run at once.
+    /// Maximum number of actions that run at once.
     pub max_concurrent_actions: usize,
-    /// Actions that wait for a place.
+    /// Maximum number of actions that wait for a free slot.
     pub max_queued_actions: usize,
-    /// Parameters of all waiting actions together.
+    /// Maximum total size of the parameters of all waiting actions.
     pub max_queued_bytes: usize,
-    /// Longest time an action may run.
+    /// Longest time an action may run; `None` sets no limit.
     pub action_timeout: Option<Duration>,
-    /// From SIGTERM to SIGKILL.
+    /// Time between SIGTERM and SIGKILL.
     pub stop_grace: Duration,
-    /// `facts-min-interval`: how long facts count as fresh.
+    /// `facts-min-interval`: age up to which facts count as fresh.
     pub facts_min_interval: Duration,
     /// Directory that is searched for `puppet` and `facter` before the agent's `PATH`.
     pub facts_programs: PathBuf,
 }
 
 impl EngineConfig {
-    /// The usual limits.
+    /// A configuration with the default limits.
     pub fn new(spool_dir: PathBuf, task_cache_dir: PathBuf, wrapper: Vec<OsString>) -> Self {
         Self {
             spool_dir,

@@ -1,7 +1,7 @@
-//! Bringing outcomes to their requesters: [`Courier`].
+//! Delivery of outcomes to their requesters: [`Courier`].
 //!
-//! The rule: an outcome is read from the spool when it is sent, so what waits
-//! here is a list of ids, and everything on it survives a restart.
+//! Invariant: an outcome is read from the spool when it is sent, so the waiting queue is a list of
+//! ids, and everything in it survives a restart.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -20,14 +20,14 @@ use crate::defaults::{MAX_PENDING_OUTCOMES, RESEND_GAP};
 use crate::modules::TASK_MODULE;
 use crate::spool::{Entry, Record};
 
-/// An entry of the spool on its way to its requester.
+/// A spool entry that is about to be delivered.
 enum Loaded {
     Ended(Entry, Box<Record>, End),
     /// Its record cannot be read, so its requester is not known.
     Damaged(String),
 }
 
-/// Outcomes that are not known to have arrived.
+/// Outcomes whose delivery is not confirmed.
 #[derive(Debug, Default)]
 pub(super) struct Courier {
     schedule: Mutex<Schedule>,
@@ -37,7 +37,7 @@ pub(super) struct Courier {
 }
 
 impl Courier {
-    /// Takes care of an outcome that was handed to a connection `sends` times.
+    /// Schedules an outcome that was handed to a connection `sends` times.
     pub(super) fn add(&self, id: TransactionId, requester: PcpUri, sends: u32) {
         let mut schedule = self.schedule();
         if schedule.len() >= MAX_PENDING_OUTCOMES {
@@ -55,7 +55,7 @@ impl Courier {
     }
 }
 
-/// Sends what is due, as long as the engine lives.
+/// Sends outcomes when they are due, for the lifetime of the engine.
 pub(super) async fn run(shared: Arc<Shared>) {
     let mut connected = shared.outbox.connected();
     while connected.wait_for(|connected| *connected).await.is_ok() {
@@ -86,8 +86,8 @@ pub(super) async fn run(shared: Arc<Shared>) {
     }
 }
 
-/// Sends an outcome from the spool: to its requester, or to `asker` who asked
-/// for the same transaction again.
+/// Sends an outcome from the spool: to its requester, or to `asker`, which requested the same
+/// transaction again.
 pub(super) async fn deliver(shared: &Arc<Shared>, id: &TransactionId, asker: Option<&Asker>) {
     let spool = shared.spool.clone();
     let wanted = id.clone();
@@ -115,7 +115,7 @@ pub(super) async fn deliver(shared: &Arc<Shared>, id: &TransactionId, asker: Opt
             }
             return;
         }
-        // Purged, or not ended.
+        // The entry was purged, or its action has not ended.
         Ok(None) => return shared.courier.schedule().remove(id),
         Err(error) => {
             tracing::error!(transaction_id = %id, %error, "cannot read the outcome");
@@ -163,11 +163,11 @@ pub(super) async fn outcome(
 }
 
 impl Shared {
-    /// The requester has the outcome safe: it is not sent again.
+    /// Records that the requester has stored the outcome: it is not sent again.
     pub(super) async fn acknowledged(self: &Arc<Self>, sender: &PcpUri, id: TransactionId) {
         self.courier.schedule().acknowledges(sender, Instant::now());
         if let Some(active) = self.transactions.get(&id) {
-            // Its record is being written; whoever writes it looks again.
+            // Its record is being written; the writer checks for acknowledgements again.
             active.acknowledge();
             if !active.has_ended() {
                 return;
@@ -192,8 +192,8 @@ impl Shared {
         }
     }
 
-    /// Removes a task's secrets, before the entry counts as acknowledged: after a crash between the two it is
-    /// acknowledged, and looked at, once more.
+    /// Removes a task's secrets before the entry counts as acknowledged: after a crash between the
+    /// two steps it is acknowledged and scrubbed once more.
     async fn scrub(&self, entry: &Entry, id: &TransactionId) {
         let scrubbed = entry.clone();
         if let Err(error) = on_disk(move || scrubbed.scrub()).await {

@@ -1,6 +1,6 @@
-//! Disk work beside the runtime's threads: [`on_disk`].
+//! Blocking disk work outside the runtime's threads: [`on_disk`].
 
-/// Runs disk work where it may block.
+/// Runs disk work on a thread that may block.
 pub(super) async fn on_disk<T: Send + 'static>(
     work: impl FnOnce() -> std::io::Result<T> + Send + 'static,
 ) -> std::io::Result<T> {

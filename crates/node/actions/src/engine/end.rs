@@ -1,6 +1,6 @@
-//! How an action ended: [`End`].
+//! The end of an action: [`End`].
 //!
-//! The rule: what nobody can know is said to be unknown.
+//! Invariant: an end that cannot be determined is reported as unknown.
 
 use std::fmt::Display;
 use std::io;
@@ -11,21 +11,21 @@ use crate::spool::{Clocks, Entry, Record, Status};
 
 const RESTARTED: &str = "the machine was restarted while the action ran";
 
-/// How an action ended.
+/// The way in which an action ended.
 #[derive(Debug)]
 pub(super) enum End {
     Exit(ExitRecord),
-    /// Nobody can know; why, by [`End::undetermined`].
+    /// The end cannot be determined; built by [`End::undetermined`] from the reason.
     Undetermined(String),
 }
 
 impl End {
-    /// An end that nobody can know, for this reason.
+    /// An end that cannot be determined, for this reason.
     pub(super) fn undetermined(why: impl Display) -> Self {
         Self::Undetermined(not_known(why))
     }
 
-    /// An action whose agent and wrapper are gone without a record of its end.
+    /// The end of an action whose agent and wrapper are gone and left no exit record.
     pub(super) fn unrecorded(same_boot: bool) -> Self {
         Self::undetermined(if same_boot {
             "the agent and the process that supervised the action ended without recording it"
@@ -34,13 +34,13 @@ impl End {
         })
     }
 
-    /// An action of which a file in the spool cannot be read. In another boot than the action's,
-    /// the restart of the machine is the reason that matters.
+    /// The end of an action one of whose files in the spool cannot be read. If the machine was
+    /// restarted since the action ran, the restart is given as the reason.
     pub(super) fn unreadable(same_boot: bool, file: &str, error: &io::Error) -> Self {
         Self::undetermined(why_unreadable(same_boot, file, error))
     }
 
-    /// How a finished transaction ended, by its entry; `None` while it has not.
+    /// The end of a finished transaction, read from its entry; `None` if it has not ended.
     pub(super) fn read(entry: &Entry, record: &Record) -> io::Result<Option<Self>> {
         match entry.exit() {
             Ok(Some(exit)) => return Ok(Some(Self::Exit(exit))),
@@ -64,8 +64,8 @@ impl End {
     }
 }
 
-/// Reason for which the end of an action with an unreadable record is not known. Only the last
-/// change of its entry says then whether the machine was restarted since.
+/// Reason for which the end of an action with an unreadable record is not known. In this case only
+/// the last change of its entry shows if the machine was restarted since.
 pub(super) fn why_without_record(entry: &Entry, error: &io::Error) -> String {
     let same_boot = Clocks::read().is_ok_and(|now| entry.is_of_this_boot(&now));
     not_known(why_unreadable(same_boot, "record", error))
@@ -79,7 +79,7 @@ fn why_unreadable(same_boot: bool, file: &str, error: &io::Error) -> String {
     }
 }
 
-/// True if a file of the spool was read and its content is invalid, as a power cut leaves it. Other
+/// True if a file of the spool was read and its content is invalid, as after a power cut. Other
 /// errors may pass by themselves.
 pub(super) fn is_damaged(error: &io::Error) -> bool {
     matches!(

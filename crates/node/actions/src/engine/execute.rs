@@ -1,8 +1,8 @@
-//! Carrying out planned work in a spool entry: [`Execution`].
+//! Execution of planned work in a spool entry: [`Execution`].
 //!
-//! The rule: [`Execution::perform`] returns an [`End`] that is true. An action
-//! that did not run is never said to have run, and the other way round; where
-//! neither is known, that is said.
+//! Invariant: [`Execution::perform`] returns an [`End`] that is true. An action that did not run is
+//! never reported as having run, nor the other way round; if neither is known, the end is reported
+//! as unknown.
 
 use std::path::Path;
 
@@ -22,14 +22,14 @@ use crate::process::{
 };
 use crate::spool::{Claim, ClaimError, Entry, STDERR_FILE, STDOUT_FILE};
 
-/// What an action says that was cancelled before it began: SIGTERM's code.
+/// Exit code of an action that was cancelled before it began: SIGTERM's code.
 const CANCELLED_EXITCODE: i32 = 128 + 15;
 
 pub(super) struct Execution<'a> {
     pub(super) shared: &'a Shared,
     pub(super) turn: &'a mut Turn,
     pub(super) entry: &'a Entry,
-    /// Servers that have the files, by the word of the requester.
+    /// Servers that have the files, as named by the requester.
     pub(super) file_servers: &'a [String],
 }
 
@@ -79,7 +79,7 @@ impl Execution<'_> {
             Err(error @ (LaunchError::Spawn { .. } | LaunchError::NotRun(_))) => {
                 self.not_run(error.to_string()).await
             }
-            // The claim says whether it came to the action.
+            // The claim shows if the action was started.
             Err(error @ LaunchError::Silent) => match self.claim(Claim::Abandoned).await {
                 Ok(()) => self.not_run(error.to_string()).await,
                 Err(ClaimError::Taken) => match self.entry.claim() {
@@ -166,8 +166,7 @@ impl Execution<'_> {
         (order, stdin)
     }
 
-    /// The executable that wrappers are made of, with words of our own instead of a spool entry's
-    /// path.
+    /// The agent's own executable with the given arguments instead of a spool entry's path.
     fn our_own(&self, words: Vec<String>) -> (String, Vec<String>) {
         let text = |part: &std::ffi::OsStr| part.to_string_lossy().into_owned();
         let mut command = self.shared.config.wrapper.iter().map(|part| text(part));
@@ -175,7 +174,7 @@ impl Execution<'_> {
         (program, command.chain(words).collect())
     }
 
-    /// Runs the `file` module's work in the agent itself.
+    /// Performs the work of the `file` module in the agent itself.
     async fn place_files(&mut self, plan: FilePlan, stops: &mut watch::Receiver<Stop>) -> End {
         self.turn.release_bytes();
         let claimed = match ProcessIdentity::current() {
@@ -237,7 +236,7 @@ impl Execution<'_> {
         self.record(ExitRecord::not_run(1, Some(why)), None).await
     }
 
-    /// Leaves the record of an end that no wrapper records.
+    /// Writes the exit record of an end that no wrapper records.
     async fn record(
         &self,
         mut record: ExitRecord,
@@ -251,21 +250,21 @@ impl Execution<'_> {
         }
         let (entry, recorded) = (self.entry.clone(), record.clone());
         let written = on_disk(move || {
-            // A text that has no room is missed in the result, no more.
+            // If the text cannot be written, the result lacks it; nothing else depends on it.
             let output = text.map_or(Ok(()), |(stream, text)| entry.write_output(stream, text));
             entry.write_exit(&recorded).map_err(|error| error.source)?;
             output
         })
         .await;
         if let Err(error) = written {
-            // It is true all the same, and told; only a restart forgets it.
+            // The end is true and is reported anyway; it is lost only by a restart.
             tracing::error!(%error, "cannot record the end of an action");
         }
         End::Exit(record)
     }
 }
 
-/// Waits for the end of a running action, passing on wishes to stop it.
+/// Waits for the end of a running action and passes stop requests on.
 pub(super) async fn follow(
     mut supervised: Supervised,
     entry: &Entry,
@@ -285,7 +284,7 @@ pub(super) async fn follow(
     end_of(entry.path())
 }
 
-/// Follows a wrapper that this agent did not start itself.
+/// Follows a wrapper that a previous agent process started.
 pub(super) async fn reattach(
     identity: ProcessIdentity,
     entry: &Entry,
@@ -297,7 +296,7 @@ pub(super) async fn reattach(
     }
 }
 
-/// What a wrapper that is gone, or said that it is done, left.
+/// The end recorded by a wrapper that is gone or reported completion.
 fn end_of(entry: &Path) -> End {
     match ExitRecord::read(entry) {
         Ok(Some(record)) => End::Exit(record),
@@ -311,7 +310,8 @@ fn end_of(entry: &Path) -> End {
 
 async fn stop_wanted(stops: &mut watch::Receiver<Stop>) {
     if stops.wait_for(|stop| *stop != Stop::No).await.is_err() {
-        // The sender lives in the turn, so this cannot be; and it is no stop.
+        // The sender lives in the turn, so this cannot happen; if it did, it would not be a stop
+        // request.
         std::future::pending().await
     }
 }

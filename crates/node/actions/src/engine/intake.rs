@@ -1,7 +1,7 @@
-//! The way in: sorts messages and takes, answers or refuses requests.
+//! Intake of messages: accepts, answers or refuses requests.
 //!
-//! The rule: nothing here waits. What cannot be taken is refused with an error,
-//! and only when even that has no room is it logged instead.
+//! Invariant: nothing here waits. A request that cannot be accepted is refused with an error; it is
+//! only logged if even the error cannot be sent.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -54,7 +54,7 @@ pub(super) fn handle(shared: &Arc<Shared>, sender: PcpUri, message_id: MessageId
     }
 }
 
-/// Ends an action. `false`: it does not run; if it ended already, its outcome says how.
+/// Stops an action. `false`: it is not running; if it has already ended, its outcome tells its end.
 fn cancel(shared: &Shared, asker: &Asker, order: &CancelParams) -> bool {
     let CancelParams {
         transaction_id,
@@ -99,7 +99,7 @@ fn take(shared: &Arc<Shared>, asker: Asker, request: Request, blocking: bool) {
     }
 }
 
-/// Modules that answer at once, however busy the agent is.
+/// Runs modules that answer at once, even if the agent is busy.
 async fn quick(shared: Arc<Shared>, asker: Asker, request: Request, blocking: bool) {
     let id = request.transaction_id;
     let carriage = Carriage::of(request.extended == Some(true));
@@ -129,8 +129,8 @@ async fn quick(shared: Arc<Shared>, asker: Asker, request: Request, blocking: bo
     shared.send_results(&asker, id, &results).await;
 }
 
-/// One collection at a time: each starts a program that takes seconds. Requests that come meanwhile,
-/// or soon after it, get the same answer.
+/// Collects facts, one collection at a time: each starts a program that takes seconds. Requests
+/// that arrive meanwhile, or soon after it, get the same answer.
 async fn facts(shared: &Shared) -> Value {
     let mut last = shared.last_facts.lock().await;
     if let Some((at, answer)) = &*last
@@ -157,7 +157,7 @@ fn refuse(shared: &Arc<Shared>, asker: Asker, id: TransactionId, why: String) {
     );
 }
 
-/// Sends a small answer in the background, unless too many are under way.
+/// Sends a small answer in the background, unless too many are being sent.
 fn reply(shared: &Arc<Shared>, work: impl Future<Output = ()> + Send + 'static) {
     match Arc::clone(&shared.replies).try_acquire_owned() {
         Ok(permit) => shared.spawn(async move {

@@ -1,9 +1,9 @@
-//! Output while it is written: [`LiveOutputs`].
+//! Live output of running actions: [`LiveOutputs`].
 //!
-//! The orchestrator grants credit (total bytes of both streams), the agent sends
-//! chunks with their offsets from the spool files. The rules: nothing is sent
-//! without credit, so a slow viewer slows nobody else; chunks hold whole
-//! characters where the output is text; the outcome is complete without them.
+//! The orchestrator grants credit (total bytes of both streams), the agent sends chunks with their
+//! offsets from the spool files. Invariants: nothing is sent without credit, so a slow viewer
+//! delays no other; chunks hold whole characters if the output is text; the outcome is complete
+//! without them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,14 +21,14 @@ use crate::defaults::{MAX_LIVE_OUTPUTS, OUTPUT_CHUNK_BYTES, OUTPUT_COALESCE, OUT
 use crate::modules::TASK_MODULE;
 use crate::spool::Entry;
 
-/// Outputs that somebody watches.
+/// All outputs that are being watched.
 #[derive(Debug)]
 pub(super) struct LiveOutputs {
     watcher: Arc<Watcher>,
     by_id: Mutex<HashMap<TransactionId, Arc<Live>>>,
 }
 
-/// One output that somebody watches.
+/// One output that is being watched.
 #[derive(Debug)]
 struct Live {
     id: TransactionId,
@@ -39,7 +39,7 @@ struct Live {
     sent: tokio::sync::Mutex<Sent>,
 }
 
-/// Bytes sent of each stream.
+/// Number of bytes sent of each stream.
 #[derive(Debug, Default)]
 struct Sent {
     stdout: u64,
@@ -50,16 +50,16 @@ struct Sent {
     is_other: bool,
 }
 
-/// Why no more could be sent.
+/// Reason for which no more could be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Pumped {
-    /// All that is there was sent.
+    /// All available output was sent.
     Everything,
     CreditSpent,
     NotConnected,
 }
 
-/// Serves the kernel's notifications.
+/// Processes the kernel's file notifications.
 pub(super) async fn run(shared: Arc<Shared>) {
     shared.live.watcher.run().await;
 }
@@ -72,7 +72,7 @@ impl LiveOutputs {
         })
     }
 
-    /// Somebody may receive output up to `until` bytes in total.
+    /// Grants credit to a viewer, up to `until` bytes in total.
     pub(super) fn credit(
         &self,
         shared: &Arc<Shared>,
@@ -93,8 +93,8 @@ impl LiveOutputs {
         let entry = match &active {
             Some(active) => {
                 active.keep_credit(viewer, until);
-                // Whoever sets the entry looks for kept credit afterwards, as we look for the
-                // entry after keeping it: one of the two sees both.
+                // The task that sets the entry looks for kept credit afterwards, and this one looks
+                // for the entry after keeping credit: one of the two sees both.
                 if active.entry().is_none() || active.take_credit().is_none() {
                     return;
                 }
@@ -122,7 +122,7 @@ impl LiveOutputs {
         shared.spawn(follow(Arc::clone(shared), live));
     }
 
-    /// Sends what the credit still allows, before the outcome overtakes it.
+    /// Sends the output that credit still allows, before the outcome overtakes it.
     pub(super) async fn flush(&self, shared: &Arc<Shared>, id: &TransactionId) {
         let live = self.by_id().get(id).cloned();
         if let Some(live) = live {
@@ -131,12 +131,12 @@ impl LiveOutputs {
     }
 
     fn by_id(&self) -> MutexGuard<'_, HashMap<TransactionId, Arc<Live>>> {
-        // Single inserts and removes: consistent whatever panicked.
+        // Single inserts and removes: the table is consistent after a panic.
         self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Sends output as it grows, until it ended and everything was sent.
+/// Sends output as it grows, until the action ended and everything was sent.
 async fn follow(shared: Arc<Shared>, live: Arc<Live>) {
     let watched = shared.live.watcher.watch(live.entry.path());
     match watched {
@@ -190,7 +190,7 @@ impl Live {
         }
     }
 
-    /// Sends all that is there and allowed.
+    /// Sends all available output that credit allows.
     async fn pump(&self, shared: &Arc<Shared>) -> Pumped {
         let mut sent = self.sent.lock().await;
         if sent.total() == 0 {
@@ -201,7 +201,7 @@ impl Live {
                 let allowed = self.credit.borrow().saturating_sub(sent.total());
                 let limit = allowed.min(OUTPUT_CHUNK_BYTES as u64);
                 let offset = *sent.of(stream);
-                // One byte more shows whether credit is what is missing.
+                // One more byte shows if only credit is missing.
                 let chunk = self.read(stream, offset, limit.max(1)).await;
                 if chunk.is_empty() {
                     break;
@@ -247,7 +247,7 @@ impl Live {
     async fn read(&self, stream: Stream, offset: u64, limit: u64) -> bytes::Bytes {
         let entry = self.entry.clone();
         let read = on_disk(move || entry.output(stream.as_str(), offset, limit)).await;
-        // A file that cannot be read has nothing to show; the outcome tells why.
+        // A file that cannot be read has no output to show; the outcome tells the reason.
         read.unwrap_or_default().into()
     }
 }
@@ -265,8 +265,8 @@ impl Sent {
     }
 }
 
-/// How much of a chunk is sent now: a character that is cut at its end waits for
-/// its rest, unless there is none to come.
+/// Number of bytes of a chunk that are sent now: a character cut at its end waits for its remaining
+/// bytes, unless there are none.
 fn whole_characters(chunk: &[u8], no_rest: bool) -> usize {
     match std::str::from_utf8(chunk) {
         Err(error) if error.error_len().is_none() && !no_rest => error.valid_up_to(),

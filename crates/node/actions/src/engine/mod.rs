@@ -1,18 +1,18 @@
-//! What the agent does with requests: [`Engine`].
+//! Processing of PXP requests: [`Engine`].
 //!
 //! ```text
 //! connection ──handle()──▶ intake ──▶ transactions (taken? duplicate? full?)
 //!                            │
 //!                            ▼ one task per action
 //!                  plan (modules) ▶ record (spool) ▶ provisional response
-//!                            ▶ free place ▶ files (cache) ▶ wrapper (process)
+//!                            ▶ free slot ▶ files (cache) ▶ wrapper (process)
 //!                            ▼
 //!                  outcome ──▶ Outbox      courier: again, until acknowledged
 //! ```
 //!
-//! The rules: [`Engine::handle`] never blocks and never drops a request in
-//! silence; a transaction id is carried out at most once, also across restarts;
-//! a wrapper outlives the engine, and the next engine finds it again.
+//! Invariants: [`Engine::handle`] never blocks and never drops a request silently; a transaction id
+//! is executed at most once, also across restarts; a wrapper outlives the engine, and the next
+//! engine finds it again.
 
 mod answer;
 mod asker;
@@ -55,33 +55,33 @@ use courier::Courier;
 use live::LiveOutputs;
 use transactions::{Limits, Transactions};
 
-/// Carries out PXP requests. Cheap to clone; all clones are one engine.
+/// Executes PXP requests. Cheap to clone; all clones share one engine.
 #[derive(Clone)]
 pub struct Engine {
     shared: Arc<Shared>,
 }
 
-/// The engine could not start.
+/// Reason for which the engine could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineStartError {
     /// The spool cannot be used.
     #[error(transparent)]
     Spool(#[from] OpenSpoolError),
-    /// The spool cannot be read.
+    /// The entries of the spool cannot be read.
     #[error("cannot read the spool: {0}")]
     Recover(std::io::Error),
     /// The task cache cannot be used.
     #[error("cannot use the task cache: {0}; check `task-cache-dir` and its owner")]
     Cache(std::io::Error),
-    /// No program to supervise actions was given.
+    /// `EngineConfig::wrapper` is empty.
     #[error("no wrapper program is configured")]
     NoWrapper,
-    /// The kernel refuses file notifications.
+    /// The kernel refuses file notifications (inotify).
     #[error("cannot watch files: {0}; check the inotify limits")]
     Watch(std::io::Error),
 }
 
-/// What all tasks of an engine share.
+/// State shared by all tasks of an engine.
 struct Shared {
     config: EngineConfig,
     outbox: Arc<dyn Outbox>,
@@ -103,8 +103,8 @@ struct Shared {
 }
 
 impl Engine {
-    /// Opens the spool, finds what earlier agents left running or unsent, and
-    /// starts to work. Must be called within a tokio runtime.
+    /// Opens the spool, resumes actions that earlier agents left running or unsent, and starts to
+    /// work. Must be called within a tokio runtime.
     pub async fn start(
         config: EngineConfig,
         outbox: Arc<dyn Outbox>,
@@ -155,7 +155,7 @@ impl Engine {
         intake::handle(&self.shared, sender, message_id, body);
     }
 
-    /// What this agent announces beyond plain PXP.
+    /// Capabilities that this agent announces beyond plain PXP.
     pub fn capabilities(&self) -> Capabilities {
         Capabilities {
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -169,8 +169,9 @@ impl Engine {
         }
     }
 
-    /// Another one when the spool was lost or replaced, or something went that may still be asked
-    /// for; none when the spool cannot be used now. To be asked anew for each connection.
+    /// Id of the spool. It changes if the spool was lost or replaced, or if an entry was removed
+    /// that may still be queried; `None` if the spool cannot be used now. To be read anew for each
+    /// connection.
     fn spool_id(&self) -> Option<Uuid> {
         match self.shared.spool.id() {
             Ok(id) => Some(id),
@@ -181,8 +182,8 @@ impl Engine {
         }
     }
 
-    /// Stops working and waits for the engine's tasks, `deadline` at most.
-    /// Running actions go on; the next engine finds them.
+    /// Stops working and waits for the engine's tasks, at most until `deadline`. Running actions go
+    /// on; the next engine finds them.
     pub async fn shutdown(&self, deadline: Duration) {
         self.shared.stop.cancel();
         self.shared.tracker.close();
@@ -207,16 +208,17 @@ impl std::fmt::Debug for Engine {
 }
 
 impl Shared {
-    /// Starts a task that ends with the engine.
+    /// Spawns a task that ends with the engine.
     fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         let stop = self.stop.clone();
         self.tracker.spawn(async move {
-            // Whatever was interrupted is found in the spool by the next engine.
+            // The next engine finds interrupted work in the spool.
             stop.run_until_cancelled_owned(work).await;
         });
     }
 
-    /// Sends a message; a failure is logged, because nothing else can be done.
+    /// Sends a message; a failure is only logged, because nothing else can be done. Returns true on
+    /// success.
     async fn send(&self, to: &PcpUri, body: Body) -> bool {
         let message_type = body.message_type();
         match self.outbox.send(to, body).await {

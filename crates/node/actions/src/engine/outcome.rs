@@ -1,7 +1,7 @@
-//! From a spool entry to what the requester is told: [`Outcome`].
+//! Builds the outcome reported to a requester from a spool entry: [`Outcome`].
 //!
-//! Blocking on the disk. The rule: read anew from the entry each time, so an
-//! outcome that waits for a connection takes no memory.
+//! Blocks on the disk. Invariant: the entry is read each time, so an outcome that waits for a
+//! connection takes no memory.
 
 use std::fmt::Display;
 use std::io;
@@ -19,17 +19,17 @@ use crate::modules::result_of;
 use crate::process::ExitRecord;
 use crate::spool::{Carriage, Entry, ResultKind, STDERR_FILE, STDOUT_FILE, Status};
 
-/// How every text begins that tells of an action which may or may not have run.
+/// First words of every text about an action which may or may not have run.
 const NOT_KNOWN: &str = "the outcome is not known";
 
-/// How an action ended, as it is told.
+/// The end of an action in the form reported to its requester.
 #[derive(Debug)]
 pub(super) enum Outcome {
     Results {
         results: Box<RawValue>,
         success: bool,
     },
-    /// It could not be carried out, or its result is not usable.
+    /// The action could not be executed, or its result is not usable.
     Error(String),
 }
 
@@ -92,7 +92,7 @@ impl Outcome {
                 if let Some(missing) = required.iter().find(|key| results.get(key).is_none()) {
                     return invalid(format!("{missing:?} is missing"));
                 }
-                // Errors of external modules are results with an exit code of 1.
+                // Errors of external modules are reported as results with exit code 1.
                 Ok(Self::Results {
                     results: encode(&results),
                     success: exit.exitcode == 0,
@@ -108,7 +108,7 @@ impl Outcome {
         }
     }
 
-    /// The message that tells it.
+    /// The message that carries the outcome.
     pub(super) fn into_body(self, id: TransactionId, asker: &Asker, blocking: bool) -> Body {
         match self {
             Self::Results { results, .. } => {
@@ -131,7 +131,7 @@ impl Outcome {
     }
 }
 
-/// Output that no message can hold, in pxp-agent's words.
+/// Error for output that no message can hold, in pxp-agent's words.
 #[derive(Debug, thiserror::Error)]
 #[error("Message size: {size_bytes} exceeded max-message-size {limit_bytes}")]
 pub(super) struct OutputTooLarge {
@@ -139,9 +139,8 @@ pub(super) struct OutputTooLarge {
     limit_bytes: usize,
 }
 
-/// Exit code and output, cut to what a message may hold, or refused where the requester would take a
-/// cut output for the whole. Where output may be missing, stderr says so
-/// in the agent's name before the action's own words.
+/// Exit code and output, cut to the size of a message, or an error if the requester would take cut
+/// output for complete output. If output may be missing, stderr starts with a notice of the agent.
 pub(super) fn action_result(
     entry: &Entry,
     exit: &ExitRecord,
@@ -154,13 +153,13 @@ pub(super) fn action_result(
     };
     let capture = |stream, total_bytes: u64| -> io::Result<Captured> {
         let head = entry.output(stream, 0, total_bytes.min(limit))?;
-        // A file that lost bytes is carried as one that was cut.
+        // A file that lost bytes is carried like one that was cut.
         Ok(Captured { head, total_bytes })
     };
     let stdout = capture(STDOUT_FILE, exit.stdout_bytes)?;
     let mut stderr = capture(STDERR_FILE, exit.stderr_bytes)?;
     if let Some(loss) = exit.loss {
-        // Where every orchestrator looks, and first: what a message quotes is the beginning.
+        // At the start of stderr, which every orchestrator shows and quotes first.
         let words = format!("tutti-agent: {}\n", loss.words(&config.spool_dir));
         stderr.total_bytes += words.len() as u64;
         stderr.head.splice(..0, words.into_bytes());
@@ -195,8 +194,8 @@ fn not_empty(carried: &Carried) -> Option<String> {
     (!carried.text.is_empty()).then(|| carried.text.clone())
 }
 
-/// The text of an outcome that nobody knows, whatever the reason. Requesters tell it by its first
-/// words from an action that is known not to have run.
+/// The text of an outcome that cannot be determined. By its first words requesters distinguish it
+/// from an action that is known not to have run.
 pub(super) fn not_known(why: impl Display) -> String {
     let why = why.to_string();
     if why.starts_with(NOT_KNOWN) {

@@ -1,9 +1,8 @@
-//! What earlier agents left in the spool: [`recover`] finds running actions
-//! again, sends what was not sent, and says of the rest what is true.
+//! Recovery of the spool that earlier agents left: [`recover`] follows running actions again, sends
+//! unsent outcomes, and reports the remaining entries truthfully.
 //!
-//! The rules: it runs before the first request is taken; nothing is started
-//! here, and what was not started is made unstartable first (see
-//! [`Claim`](crate::spool::Claim)).
+//! Invariants: it runs before the first request is accepted; nothing is started here, and an action
+//! that was not started is first made impossible to start (see [`Claim`](crate::spool::Claim)).
 
 use std::io;
 use std::sync::Arc;
@@ -18,17 +17,17 @@ use super::run::finish;
 use crate::process::{ExitRecord, ProcessIdentity, boot_id};
 use crate::spool::{Claim, ClaimError, Entry, Record, Status};
 
-/// Where an entry was left.
+/// State in which an entry was left.
 enum Found {
-    /// Ended and summarised, perhaps not delivered.
+    /// Ended and summarised, but perhaps not delivered.
     Finished,
-    /// Ended while no agent looked.
+    /// Ended while no agent was running.
     Ended(End),
     Running(ProcessIdentity),
 }
 
-/// Goes through the whole spool. The requester of an entry with an unreadable record is not known:
-/// the entry is logged, reported to requesters that query it, and left to the purge.
+/// Processes the whole spool. The requester of an entry with an unreadable record is not known: the
+/// entry is logged, reported to requesters that query it, and left to the purge.
 pub(super) async fn recover(shared: &Arc<Shared>) -> io::Result<()> {
     let spool = shared.spool.clone();
     let entries = on_disk(move || spool.entries()).await?;
@@ -79,7 +78,7 @@ fn look(entry: &Entry) -> io::Result<(Record, Found)> {
         return Ok((record, Found::Finished));
     }
     let Some(extension) = &record.tutti else {
-        // A pxp-agent's: its own files are looked at when somebody asks.
+        // An entry of pxp-agent: its own files are read when it is queried.
         return Ok((record, Found::Finished));
     };
     let same_boot = boot_id()? == extension.boot_id;
@@ -103,7 +102,7 @@ fn unfinished(entry: &Entry, same_boot: bool) -> io::Result<Found> {
     match claim {
         Some(Claim::Started(identity)) if identity.open().is_some() => Ok(Found::Running(identity)),
         Some(Claim::Started(_)) => {
-            // It may have recorded its end right before it went.
+            // The wrapper may have recorded the end right before it exited.
             let end = match entry.exit()? {
                 Some(exit) => End::Exit(exit),
                 None => End::unrecorded(same_boot),
@@ -111,11 +110,11 @@ fn unfinished(entry: &Entry, same_boot: bool) -> io::Result<Found> {
             Ok(Found::Ended(end))
         }
         Some(Claim::Abandoned) => never_started(entry),
-        // A claim of the boot before may not have reached the disk.
+        // A claim made before the restart of the machine may not have reached the disk.
         None if !same_boot => Ok(Found::Ended(End::unrecorded(false))),
         None => match entry.take_claim(&Claim::Abandoned) {
             Ok(()) => never_started(entry),
-            // A wrapper was faster; now it can be followed.
+            // A wrapper took the claim first; now it can be followed.
             Err(ClaimError::Taken) => unfinished(entry, same_boot),
             Err(ClaimError::Io(error)) => Err(error),
         },

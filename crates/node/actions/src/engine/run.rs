@@ -1,7 +1,7 @@
-//! The life of one request, from plan to outcome.
+//! The life cycle of one request, from plan to outcome.
 //!
-//! The rules: a non-blocking action is on disk before its provisional response,
-//! and its end before it is told; a blocking one leaves nothing.
+//! Invariants: a non-blocking action is on disk before its provisional response, and its end before
+//! the outcome is sent; a blocking one leaves nothing.
 
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ pub(super) async fn blocking(shared: Arc<Shared>, mut turn: Turn, asker: Asker, 
             End::Exit(exit) => Outcome::of(&entry, &exit, &kind, (&label, carriage), &owned.config),
             End::Undetermined(why) => Ok(Outcome::Error(why)),
         };
-        // What cannot be removed now is removed by the next purge.
+        // An entry that cannot be removed now is removed by the next purge.
         let _ = entry.remove();
         outcome
     })
@@ -70,7 +70,7 @@ pub(super) async fn blocking(shared: Arc<Shared>, mut turn: Turn, asker: Asker, 
     shared.answer(&asker, id, body).await;
 }
 
-/// Runs a request whose sender is told that it was taken, and later how it ended.
+/// Runs a request whose sender gets a provisional response at once and the outcome later.
 pub(super) async fn non_blocking(
     shared: Arc<Shared>,
     mut turn: Turn,
@@ -120,7 +120,7 @@ pub(super) async fn non_blocking(
     finish(&shared, turn, record, entry, end).await;
 }
 
-/// Tells how an action ended, and records that it did.
+/// Records the end of an action and sends its outcome.
 pub(super) async fn finish(
     shared: &Arc<Shared>,
     turn: Turn,
@@ -145,7 +145,7 @@ pub(super) async fn finish(
     record.results_are_valid = Some(matches!(outcome, Outcome::Results { .. }));
 
     if record.status == Status::Undetermined {
-        // Nothing else on disk says so, and a query may come before the rest.
+        // Nothing else on disk records it, and a query may arrive before the rest is done.
         write(&entry, &record).await;
     } else {
         keep_end(&entry, &id).await;
@@ -167,7 +167,7 @@ pub(super) async fn finish(
     end_turn(shared, turn, &asker, id).await;
 }
 
-/// Gives the turn back, and counts an acknowledgement that came before.
+/// Ends the turn, and applies an acknowledgement that arrived earlier.
 async fn end_turn(shared: &Arc<Shared>, turn: Turn, asker: &Asker, id: TransactionId) {
     let active = Arc::clone(&turn.active);
     drop(turn);
@@ -176,28 +176,27 @@ async fn end_turn(shared: &Arc<Shared>, turn: Turn, asker: &Asker, id: Transacti
     }
 }
 
-/// Puts the record of the end on disk. Its name may not be there yet, and an outcome that was told must not become
-/// unknown by a power cut.
+/// Flushes the exit record to disk. Its name may not be on disk yet, and a power cut must not make
+/// a reported outcome unknown.
 async fn keep_end(entry: &Entry, id: &TransactionId) {
     let synced = entry.clone();
     if let Err(error) = on_disk(move || synced.sync()).await {
-        // It is true all the same, and told; only a power cut forgets it.
+        // The end is true and is reported anyway; it is lost only by a power cut.
         tracing::error!(transaction_id = %id, %error, "cannot put the end of an action on disk");
     }
 }
 
-/// Puts the summary of the end on disk.
+/// Flushes the summary of the end to disk.
 async fn write(entry: &Entry, record: &Record) {
     let (entry, written) = (entry.clone(), record.clone());
     let result = on_disk(move || entry.write_record(&written)).await;
     if let Err(error) = result {
-        // What recorded the end is there; only this summary of it is not.
+        // The exit record exists; only its summary is missing.
         tracing::error!(transaction_id = %record.transaction_id, %error, "cannot update the spool");
     }
 }
 
-/// A request for a transaction that ended in the past: it is answered from the
-/// spool and never run again.
+/// Answers a request for a transaction that ended in the past from the spool; it never runs again.
 async fn known(shared: &Arc<Shared>, turn: Turn, asker: Asker, asked: &Record) {
     let id = asked.transaction_id.clone();
     tracing::info!(transaction_id = %id, sender = %asker.uri, "already carried out; not run again");

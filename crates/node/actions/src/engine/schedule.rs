@@ -1,10 +1,9 @@
-//! When an outcome is sent again: [`Schedule`], a state machine without clock
-//! or connection of its own.
+//! Schedule of repeated sends of outcomes: [`Schedule`], a state machine without its own clock or
+//! connection.
 //!
-//! The rules: a requester that has ever acknowledged an outcome gets each one
-//! until it acknowledges it, on every new connection and, with growing gaps, on
-//! one that stays up; a stock orchestrator, which never acknowledges, gets it a
-//! few times, each on a new connection.
+//! Invariants: a requester that has ever acknowledged an outcome gets each outcome until it
+//! acknowledges it, on every new connection and, with growing gaps, on one that stays up; a stock
+//! orchestrator, which never acknowledges, gets it a few times, each on a new connection.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -17,24 +16,24 @@ use crate::defaults::{MAX_SENDS_UNACKNOWLEDGED, RESEND_CEILING, RESEND_FLOOR};
 #[derive(Debug, Default)]
 pub(super) struct Schedule {
     waiting: HashMap<TransactionId, Waiting>,
-    /// Requesters that acknowledge.
+    /// Requesters that have acknowledged an outcome.
     acknowledging: HashSet<PcpUri>,
 }
 
 #[derive(Debug)]
 struct Waiting {
     requester: PcpUri,
-    /// Sends over the whole life of the outcome.
+    /// Number of sends over the whole life of the outcome.
     sends: u32,
-    /// Wait after the next send; starts anew on each connection.
+    /// Wait after the next send; reset on each connection.
     gap: Duration,
-    /// `None`: on the next connection.
+    /// Time of the next send; `None`: on the next connection.
     due: Option<Instant>,
 }
 
 impl Schedule {
-    /// An outcome that was handed to a connection `sends` times so far, and not
-    /// acknowledged. False when it needs no further care.
+    /// Adds an outcome that was handed to a connection `sends` times so far and is not
+    /// acknowledged. Returns false if it needs no further sends.
     pub(super) fn add(
         &mut self,
         id: TransactionId,
@@ -63,7 +62,7 @@ impl Schedule {
         true
     }
 
-    /// A new connection: everything is due.
+    /// Makes every outcome due, because a new connection was established.
     pub(super) fn connected(&mut self, now: Instant) {
         for waiting in self.waiting.values_mut() {
             waiting.due = Some(now);
@@ -71,7 +70,7 @@ impl Schedule {
         }
     }
 
-    /// The outcome that is due first, and when.
+    /// The outcome that is due first, and its time.
     pub(super) fn next(&self) -> Option<(TransactionId, Instant)> {
         self.waiting
             .iter()
@@ -80,7 +79,7 @@ impl Schedule {
             .map(|(due, id)| (id.clone(), due))
     }
 
-    /// It was handed to the connection once more.
+    /// Records that the outcome was handed to the connection once more.
     pub(super) fn sent(&mut self, id: &TransactionId, now: Instant) {
         let Some(waiting) = self.waiting.get_mut(id) else {
             return;
@@ -96,19 +95,20 @@ impl Schedule {
         }
     }
 
-    /// The connection did not take it: the next one will.
+    /// Records that the connection did not accept the outcome: it is sent on the next one.
     pub(super) fn not_sent(&mut self, id: &TransactionId) {
         if let Some(waiting) = self.waiting.get_mut(id) {
             waiting.due = None;
         }
     }
 
-    /// The requester has it, or nobody can have it any more.
+    /// Removes an outcome that the requester has, or that can no longer be delivered.
     pub(super) fn remove(&mut self, id: &TransactionId) {
         self.waiting.remove(id);
     }
 
-    /// From now on this requester's outcomes are kept until acknowledged.
+    /// Records that this requester acknowledges: from now on its outcomes are kept until
+    /// acknowledged.
     pub(super) fn acknowledges(&mut self, requester: &PcpUri, now: Instant) {
         if self.acknowledging.insert(requester.clone()) {
             let theirs = self

@@ -1,8 +1,8 @@
 //! The answer to `status query`.
 //!
-//! The rule: only what the spool proves is said, and what is said is on disk first. pxp-agent's forms are kept: a
-//! transaction that could not be carried out has its reason as an `_error` in
-//! `stdout`.
+//! Invariant: only facts that the spool proves are reported, and they are on disk before they are
+//! reported. pxp-agent's forms are kept: a transaction that could not be executed has its reason as
+//! an `_error` in `stdout`.
 
 use std::sync::Arc;
 
@@ -34,15 +34,15 @@ pub(super) async fn query(
     Ok(serde_json::to_value(answer).expect("a status serialises"))
 }
 
-/// Vouches with the spool's id, but not for an entry that is there and tells nothing: "unknown"
-/// with the id means that the transaction was never seen.
+/// Builds the answer. It includes the spool's id, except for an entry that exists but is empty:
+/// "unknown" with the id means that the transaction was never seen.
 fn look(
     shared: &Shared,
     id: TransactionId,
     carriage: Carriage,
 ) -> Result<StatusResult, OutputTooLarge> {
     let mut answer = look_without_id(shared, id.clone(), carriage)?;
-    // The id last: had entries been taken out before, it would be another one by now.
+    // The id is read last: if entries had been removed before, it would have changed by now.
     if answer.status != Status::Unknown || shared.spool.find(&id).is_none() {
         answer.spool_id = shared.spool.vouched_id();
     }
@@ -55,7 +55,8 @@ fn look_without_id(
     carriage: Carriage,
 ) -> Result<StatusResult, OutputTooLarge> {
     let Some(entry) = shared.spool.find(&id) else {
-        // One that waits for its record, or whose sender waits for its result.
+        // An active transaction whose record is not written yet, or whose sender waits for its
+        // result.
         return Ok(if shared.transactions.is_active(&id) {
             StatusResult::new(id, Status::Running)
         } else {
@@ -79,7 +80,7 @@ fn look_without_id(
         && shared.transactions.is_active(&id)
         && let Err(error) = entry.sync()
     {
-        // Told all the same, as the outcome is.
+        // The end is reported anyway, like the outcome.
         tracing::error!(transaction_id = %id, %error, "cannot put the end of an action on disk");
     }
     Ok(match end {
@@ -108,7 +109,7 @@ fn look_without_id(
     })
 }
 
-/// The result of a run instead of its output, as pxp-module-puppet has it.
+/// Reports the result of a Puppet run instead of its output, as pxp-module-puppet does.
 fn say_puppet(result: &mut ActionResult, puppet: &PuppetResult) {
     result.stdout = Some(status_text(puppet));
     result.stderr = None;

@@ -1,9 +1,8 @@
-//! The transactions under way: [`Transactions`], the one place that decides
-//! whether a request is taken.
+//! The active transactions: [`Transactions`], which alone decides if a request is accepted.
 //!
-//! The rules: an id is active once; a request is taken, told to be a duplicate,
-//! or refused with a reason, never dropped; an [`Active`] leaves the table when
-//! its [`Turn`] is dropped, however its task ends.
+//! Invariants: an id is active once; a request is accepted, reported as a duplicate, or refused
+//! with a reason, never dropped; an [`Active`] leaves the table when its [`Turn`] is dropped,
+//! however its task ends.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,11 +15,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::spool::Entry;
 
-/// Whether an action is to be ended.
+/// Stop request for an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stop {
     No,
-    /// SIGTERM, then SIGKILL.
+    /// SIGTERM first, then SIGKILL.
     Politely,
     AtOnce,
 }
@@ -31,18 +30,18 @@ pub(super) struct Active {
     pub(super) id: TransactionId,
     stop: watch::Sender<Stop>,
     entry: OnceLock<Entry>,
-    /// Granted before the entry was there: who watches, and up to which byte.
+    /// Viewer and credit limit in bytes, if credit was granted before the entry existed.
     early_credit: Mutex<Option<(PcpUri, u64)>>,
     acknowledged: AtomicBool,
     ended: CancellationToken,
 }
 
-/// Limits of what is taken.
+/// Limits of accepted requests.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
-    /// Running and waiting together.
+    /// Maximum number of running and waiting actions together.
     pub(super) max_actions: usize,
-    /// Parameters of all of them together.
+    /// Maximum total size of the parameters of all of them.
     pub(super) max_bytes: usize,
 }
 
@@ -58,15 +57,15 @@ struct Table {
     bytes: usize,
 }
 
-/// What becomes of a request.
+/// Decision about a request.
 #[derive(Debug)]
 pub(super) enum Admission {
     Taken(Turn),
-    /// The id is active.
+    /// The id is already active.
     Duplicate,
 }
 
-/// Why a request is refused.
+/// Reason for which a request is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Full {
     #[error("this agent already runs or queues {0} actions, its limit; try again later")]
@@ -77,7 +76,7 @@ pub(super) enum Full {
     Bytes(usize),
 }
 
-/// A place in the table, given back on drop.
+/// An entry in the table of active transactions, removed on drop.
 #[derive(Debug)]
 pub(super) struct Turn {
     pub(super) active: Arc<Active>,
@@ -95,7 +94,7 @@ impl Transactions {
         })
     }
 
-    /// Takes a request with `bytes` of parameters, if there is room.
+    /// Accepts a request with `bytes` of parameters, if the limits allow it.
     pub(super) fn admit(
         self: &Arc<Self>,
         id: &TransactionId,
@@ -108,14 +107,14 @@ impl Transactions {
         if table.active.len() >= self.limits.max_actions {
             return Err(Full::Actions(self.limits.max_actions));
         }
-        // One request is always taken, however large the broker let it be.
+        // One request is always accepted, regardless of its size.
         if table.bytes > 0 && table.bytes + bytes > self.limits.max_bytes {
             return Err(Full::Bytes(self.limits.max_bytes));
         }
         Ok(Admission::Taken(self.insert(&mut table, id, bytes)))
     }
 
-    /// Takes a transaction of an earlier agent process, whatever the limits.
+    /// Accepts a transaction of an earlier agent process, regardless of the limits.
     pub(super) fn resume(self: &Arc<Self>, id: &TransactionId) -> Turn {
         self.insert(&mut self.table(), id, 0)
     }
@@ -128,7 +127,7 @@ impl Transactions {
         self.table().active.contains_key(id)
     }
 
-    /// Whether an active transaction works in this entry.
+    /// True if an active transaction works in this entry.
     pub(super) fn uses(&self, entry: &Entry) -> bool {
         self.table()
             .active
@@ -155,8 +154,8 @@ impl Transactions {
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {
-        // Each change is a single insert or remove, so a panic elsewhere left
-        // the table consistent.
+        // Each change is a single insert or remove, so the table is consistent after a panic
+        // elsewhere.
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -164,7 +163,7 @@ impl Transactions {
 // === impl Active ===
 
 impl Active {
-    /// Asks for the end of the action; a later, harder wish wins.
+    /// Requests the end of the action; a later, harder request replaces a softer one.
     pub(super) fn stop(&self, force: bool) {
         let wish = if force { Stop::AtOnce } else { Stop::Politely };
         self.stop.send_if_modified(|stop| {
@@ -183,8 +182,8 @@ impl Active {
         let _ = self.entry.set(entry);
     }
 
-    /// Keeps credit for an output that has no place yet: it travels right behind the request, and
-    /// a durable entry takes longer than that.
+    /// Keeps credit for an output that has no entry yet: credit arrives right behind the request,
+    /// and creating a durable entry takes longer than that.
     pub(super) fn keep_credit(&self, viewer: &PcpUri, until: u64) {
         let mut kept = self
             .early_credit
@@ -193,7 +192,7 @@ impl Active {
         *kept = Some((viewer.clone(), until));
     }
 
-    /// What was kept; only the first who asks gets it.
+    /// Takes the kept credit; only the first call returns it.
     pub(super) fn take_credit(&self) -> Option<(PcpUri, u64)> {
         self.early_credit
             .lock()
@@ -201,7 +200,7 @@ impl Active {
             .take()
     }
 
-    /// The requester has the outcome, which may still be on its way to the disk.
+    /// Records that the requester has the outcome, which may not be on disk yet.
     pub(super) fn acknowledge(&self) {
         self.acknowledged.store(true, Ordering::SeqCst);
     }
@@ -210,7 +209,7 @@ impl Active {
         self.acknowledged.load(Ordering::SeqCst)
     }
 
-    /// Waits until its turn is over.
+    /// Waits until the turn is dropped.
     pub(super) async fn ended(&self) {
         self.ended.cancelled().await;
     }
@@ -219,14 +218,14 @@ impl Active {
         self.ended.is_cancelled()
     }
 
-    /// Where its output is, as soon as it has a place.
+    /// The spool entry of the output, as soon as it exists.
     pub(super) fn entry(&self) -> Option<&Entry> {
         self.entry.get()
     }
 }
 
 impl Turn {
-    /// The parameters are no longer held.
+    /// Records that the parameters are no longer held.
     pub(super) fn release_bytes(&mut self) {
         self.transactions.table().bytes -= std::mem::take(&mut self.bytes);
     }

@@ -1,8 +1,7 @@
-//! Housekeeping at start and every hour: removes what is older than its time to
-//! live.
+//! Housekeeping at start and every hour: removes files that are older than their time to live.
 //!
-//! The rule: it never touches what is active, and a failure is logged and tried
-//! again in the next round.
+//! Invariant: active transactions are never touched, and a failure is logged and retried in the
+//! next round.
 
 use std::io;
 use std::sync::Arc;
@@ -40,8 +39,8 @@ fn purge(shared: &Shared, now: &Clocks) -> io::Result<()> {
     remove_abandoned_scratch(shared)
 }
 
-/// Directories of blocking actions whose agent was ended; those whose action
-/// still runs go in a later round.
+/// Removes directories of blocking actions whose agent has ended; those whose action still runs are
+/// removed in a later round.
 fn remove_abandoned_scratch(shared: &Shared) -> io::Result<()> {
     for entry in shared.spool.scratch_entries()? {
         if shared.transactions.uses(&entry) {
@@ -50,7 +49,7 @@ fn remove_abandoned_scratch(shared: &Shared) -> io::Result<()> {
         let runs = match entry.claim() {
             Ok(Some(Claim::Started(identity))) => identity.open().is_some(),
             Ok(Some(Claim::Abandoned)) => false,
-            // Nobody starts it any more once this claim is taken.
+            // Once this claim is taken, the action cannot be started.
             Ok(None) => entry.take_claim(&Claim::Abandoned).is_err(),
             Err(_) => false,
         };

@@ -1,7 +1,7 @@
-//! Wakes whoever waits for a file to grow: [`Watcher`], over inotify.
+//! Notification of tasks that wait for a file to grow: [`Watcher`], based on inotify.
 //!
-//! The rule: one watch per directory, held by a [`Watched`] and removed with it;
-//! a lost event only delays, because whoever waits also looks by itself.
+//! Invariant: one watch per directory, held by a [`Watched`] and removed with it; a lost event only
+//! causes a delay, because waiting tasks also poll.
 
 use std::collections::HashMap;
 use std::io;
@@ -52,7 +52,7 @@ impl Watcher {
         })
     }
 
-    /// Passes events on until the runtime ends.
+    /// Dispatches events until the runtime ends.
     pub(super) async fn run(&self) {
         while let Ok(mut ready) = self.inotify.readable().await {
             let _drained = ready.try_io(|fd| self.drain(fd.get_ref()));
@@ -78,13 +78,13 @@ impl Watcher {
     }
 
     fn watches(&self) -> MutexGuard<'_, HashMap<i32, Arc<Notify>>> {
-        // Single inserts and removes: consistent whatever panicked.
+        // Single inserts and removes: the table is consistent after a panic.
         self.watches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Watched {
-    /// Waits until a file of the directory was written to since the last call.
+    /// Waits until a file of the directory was written since the last call.
     pub(super) async fn changed(&self) {
         self.changed.notified().await;
     }
@@ -93,7 +93,7 @@ impl Watched {
 impl Drop for Watched {
     fn drop(&mut self) {
         self.watcher.watches().remove(&self.watch);
-        // The directory may be gone, and its watch with it.
+        // The directory, and its watch with it, may be gone.
         let _ = inotify::remove_watch(self.watcher.inotify.get_ref(), self.watch);
     }
 }

@@ -1,6 +1,6 @@
-//! How long small actions take on this machine, in milliseconds: blocking ones, and the way of
-//! non-blocking ones to the provisional response and to the outcome. The flushes of the disk are most
-//! of it.
+//! Latency of small actions on this machine, in milliseconds: of blocking ones, and of non-blocking
+//! ones until the provisional response and until the outcome. The flushes of the disk are most of
+//! it.
 //!
 //! `cargo run --release -p actions --example action_latency -- DIRECTORY [--smallest]`, after
 //! `cargo build --release -p actions --example run-action`. Prints JSON.
@@ -17,10 +17,10 @@ use pxp::{Body, Request, TransactionId};
 use tokio::sync::{Mutex, mpsc, watch};
 
 const ROUNDS: usize = 100;
-/// The same where only the program is tried.
+/// Number of rounds with `--smallest`, which only tests the program itself.
 const ROUNDS_SMALLEST: usize = 2;
 
-/// A broker that takes everything.
+/// A broker that accepts every message.
 struct Sink {
     sent: mpsc::UnboundedSender<Body>,
     connected: watch::Sender<bool>,
@@ -80,7 +80,7 @@ async fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// The fastest, the median, and the 90th of 100, in milliseconds.
+/// The minimum, the median, and the 90th percentile of the times, in milliseconds.
 fn spread(mut times: Vec<Duration>) -> serde_json::Value {
     times.sort_unstable();
     let ms = |percent: usize| {

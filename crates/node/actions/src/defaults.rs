@@ -73,7 +73,7 @@ pub const MAX_PENDING_OUTCOMES: usize = 10_000;
 
 // --- spool and cache ---
 
-/// How long results are kept (`spool-dir-purge-ttl`).
+/// Time for which results are kept (`spool-dir-purge-ttl`).
 pub const SPOOL_TTL: Duration = Duration::from_secs(14 * 24 * 3600);
 
 /// Time for which a request may still be sent again to an agent that never saw it: an hour for
@@ -86,7 +86,7 @@ pub const SPOOL_MEMORY: Duration = Duration::from_secs(2 * 3600);
 /// key is erased.
 pub const SCRUB_PARSED_BYTES: u64 = 64 * 1024 * 1024;
 
-/// How long unused task files are kept (`task-cache-dir-purge-ttl`).
+/// Time for which unused task files are kept (`task-cache-dir-purge-ttl`).
 pub const TASK_CACHE_TTL: Duration = Duration::from_secs(14 * 24 * 3600);
 
 /// Interval between two purges; the same as pxp-agent's.

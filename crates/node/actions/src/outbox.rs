@@ -1,27 +1,28 @@
-//! The way out of the node: what the engine may ask of the connection.
+//! The outgoing side of the engine: its interface to the connection.
 //!
-//! [`Outbox`] is implemented by whoever holds the connection and used by the
-//! [engine](crate::Engine). The rule: `send` returns once the message was handed to the live socket (or refused at once when
-//! there is none); it waits while the socket is slow, and never queues for a later connection.
+//! [`Outbox`] is implemented by the owner of the connection and used by the
+//! [engine](crate::Engine). Invariant: `send` returns once the message was handed to the live
+//! socket (or is refused at once if there is none); it waits while the socket is slow, and never
+//! queues for a later connection.
 
 use async_trait::async_trait;
 use pcp::PcpUri;
 use tokio::sync::watch;
 
-/// Hands PXP messages to whatever broker connection is live.
+/// Sends PXP messages over the live broker connection, if there is one.
 #[async_trait]
 pub trait Outbox: Send + Sync {
-    /// Sends `body` to `to`; waits for room, not for an answer.
+    /// Sends `body` to `to`; waits until the socket accepts the message, not for an answer.
     async fn send(&self, to: &PcpUri, body: pxp::Body) -> Result<(), NotSent>;
 
-    /// Whether a broker connection is live. Every change to `true` is a new connection.
+    /// True while a broker connection is live. Every change to `true` is a new connection.
     fn connected(&self) -> watch::Receiver<bool>;
 }
 
-/// Why a message was not handed to a broker.
+/// Reason for which a message was not handed to a broker.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotSent {
-    /// No broker connection is live; the sender decides whether to try again later.
+    /// No broker connection is live; the sender decides if it tries again later.
     #[error("no broker is connected")]
     NotConnected,
     /// The message can never be sent: it is larger than the connection allows.
@@ -29,7 +30,7 @@ pub enum NotSent {
     TooLarge {
         /// Size of the encoded message.
         size_bytes: usize,
-        /// `max-message-size` of this agent.
+        /// Value of `max-message-size` of this agent, in bytes.
         limit_bytes: usize,
     },
 }

@@ -37,7 +37,7 @@ pub struct DownloadConfig {
     pub tls: Option<TlsFiles>,
     /// Proxy of the setting `master-proxy`: `http://host:port`.
     pub proxy: Option<String>,
-    /// Setting `task-download-connect-timeout`.
+    /// Timeout of the TCP and TLS connection (`task-download-connect-timeout`).
     pub connect_timeout: Duration,
     /// Setting `task-download-timeout`: the limit of a download including all its attempts.
     pub total_timeout: Duration,

@@ -1,9 +1,9 @@
-//! `file collect`: a file or a directory of this node, told as JSON. An extension of ours; a stock
-//! pxp-agent refuses it. [`collect_main`] is the program that reads it, so that it can be stopped and can
-//! be another user.
+//! `file collect`: sends a file or a directory of this node to the requester as JSON. An extension
+//! of Tutti; a stock pxp-agent refuses it. [`collect_main`] runs in a process of its own, so that
+//! it can be stopped and can run as another user.
 //!
-//! The rules: below the path that was asked for no link is followed, whoever changes the directory
-//! meanwhile; it is told whole, within the bounds, or not at all.
+//! Invariants: below the requested path no link is followed, even if the directory changes
+//! meanwhile; the content is returned completely, within the limits, or not at all.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -23,13 +23,13 @@ use super::{Input, Planned, Program, Refusal, RunPlan, Work, parse, without_nul}
 use crate::defaults::COLLECT_DEPTH;
 use crate::spool::ResultKind;
 
-/// The word that makes a wrapper's executable read a file or directory.
+/// Keyword that makes a wrapper's executable read a file or directory.
 pub(crate) const COLLECTOR: &str = "+collect";
 
-/// The kind of what is said if it cannot be told.
+/// Error kind of a file or directory that cannot be collected.
 const KIND: &str = "tutti/download-error";
 
-/// Why it cannot be told.
+/// Reason for which a file or directory cannot be collected.
 #[derive(Debug, thiserror::Error)]
 enum CollectError {
     #[error("cannot read {path}: {source}")]
@@ -72,7 +72,7 @@ pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
     })))
 }
 
-/// Tells the file or directory whose path comes on standard input.
+/// Prints the file or directory whose path comes on standard input.
 pub(crate) fn collect_main() -> ExitCode {
     let mut path = String::new();
     let read = io::stdin().lock().read_to_string(&mut path);
@@ -95,13 +95,13 @@ pub(crate) fn collect_main() -> ExitCode {
     }
 }
 
-/// What is at the path; a link there is followed, since it was asked for.
+/// Reads the file or directory at the path; if the path itself is a link, it is followed.
 fn collect(path: &str) -> Result<Collected, CollectError> {
     let failed = |source: rustix::io::Errno| CollectError::Io {
         path: path.to_owned(),
         source: source.into(),
     };
-    // Opening a pipe must not wait for its other end.
+    // Opening a pipe must not block until its other end is opened.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = rustix::fs::open(path, flags, Mode::empty()).map_err(failed)?;
     let mut gathering = Gathering {
@@ -198,7 +198,7 @@ impl Gathering<'_> {
             }
             FileType::RegularFile => {
                 let opened = open(OFlags::empty()).map_err(failed)?;
-                // It may be another one by now.
+                // It may have been replaced meanwhile.
                 match kind_of(&opened).map_err(failed)? {
                     FileType::RegularFile => self.file(opened, path),
                     _ => Err(CollectError::OtherKind(self.full(&path))),
@@ -215,7 +215,7 @@ impl Gathering<'_> {
         let mode = rustix::fs::fstat(&opened).map_err(|source| self.io(&path, source))?;
         let left = COLLECT_BYTES - self.bytes;
         let mut content = Vec::new();
-        // One byte more than allowed is enough to see that there are too many.
+        // One byte more than allowed is enough to detect that there are too many.
         let read = File::from(opened).take(left + 1).read_to_end(&mut content);
         read.map_err(|source| CollectError::Io {
             path: self.full(&path),

@@ -1,5 +1,4 @@
-//! `command run`: a line for the login shell of the agent's user, as pxp-agent
-//! runs it.
+//! `command run`: runs a line in the login shell of the agent's user, as pxp-agent does.
 
 use pxp::action::CommandParams;
 use serde_json::value::RawValue;
@@ -22,8 +21,8 @@ pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
     })))
 }
 
-/// The shell in the passwd file; `/bin/sh` for users that are not in it (they
-/// come from a directory service) or may not log in.
+/// The shell of the passwd file; `/bin/sh` for users that are not in it (they come from a directory
+/// service) or may not log in.
 fn login_shell() -> String {
     let uid = rustix::process::geteuid().as_raw();
     let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `echo echo`: gives its argument back. Proves the way there and back.
+//! `echo echo`: returns its argument. Proves that messages travel in both directions.
 
 use pxp::action::EchoParams;
 use serde_json::json;

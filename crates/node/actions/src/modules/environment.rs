@@ -1,14 +1,14 @@
-//! What an action sees of the agent's environment: [`Environment`].
+//! The part of the agent's environment that is passed to actions: [`Environment`].
 //!
-//! The rule: only names on the list pass, so that secrets and settings of the
-//! agent's own process stay with it.
+//! Invariant: only names on the list are passed, so that secrets and settings of the agent's own
+//! process stay with it.
 
-/// Names that pass, besides `LC_*`.
+/// Names that are passed, besides `LC_*`.
 const PASSED: [&str; 9] = [
     "PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL",
 ];
 
-/// Used when the agent was started without one.
+/// `PATH` of actions if the agent was started without one.
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The part of every action's environment that comes from the agent.
@@ -18,7 +18,8 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
-    /// `also_passed`: names that the configuration adds (proxies, say).
+    /// Reads the agent's environment. `also_passed`: names that the configuration adds (proxies,
+    /// for example).
     pub(crate) fn of_the_agent(also_passed: &[String]) -> Self {
         Self::filter(
             std::env::vars_os().filter_map(|(name, value)| {
@@ -42,7 +43,7 @@ impl Environment {
         Self { variables }
     }
 
-    /// With an action's own variables.
+    /// This environment together with an action's own variables.
     pub(crate) fn with(&self, own: Vec<(String, String)>) -> Vec<(String, String)> {
         self.variables.iter().cloned().chain(own).collect()
     }

@@ -1,10 +1,9 @@
-//! Modules that are programs: every executable in `modules-dir` answers
-//! `metadata` and its actions. Main type: [`ExternalModules`].
+//! External modules: every executable in `modules-dir` implements `metadata` and its actions. Main
+//! type: [`ExternalModules`].
 //!
-//! A module is asked for its metadata when it is first needed and again when its
-//! file changed, so an agent starts without waiting for any of them. The rule: a
-//! module's name from a request is compared with the names that are in the
-//! directory, never joined to a path.
+//! The metadata of a module is read when it is first needed and again when its file changed, so an
+//! agent starts without waiting for any of them. Invariant: a module name from a request is
+//! compared with the names in the directory, never joined to a path.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -44,7 +43,7 @@ struct Module {
     metadata: Metadata,
 }
 
-/// What `<module> metadata` prints.
+/// The output of `<module> metadata`.
 #[derive(Debug, Deserialize)]
 struct Metadata {
     actions: Vec<Action>,
@@ -134,7 +133,7 @@ impl ExternalModules {
         let changed = std::fs::metadata(&program)
             .and_then(|meta| meta.modified())
             .ok();
-        // Held while the module is asked, so that many requests ask it once.
+        // Held while the metadata is read, so that many requests start the module once.
         let mut loaded = self.loaded.lock().await;
         if let Some(known) = loaded.get(name)
             && known.changed == changed
@@ -177,7 +176,7 @@ impl ExternalModules {
             .map_err(|error| format!("its metadata is invalid: {error}"))
     }
 
-    /// `<modules-config-dir>/<name>.conf`, where there is one.
+    /// The content of `<modules-config-dir>/<name>.conf`, if that file exists.
     fn configuration(&self, name: &str, metadata: &Metadata) -> Result<Option<Value>, String> {
         let Some(directory) = &self.config_directory else {
             return Ok(None);

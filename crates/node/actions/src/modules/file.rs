@@ -1,9 +1,9 @@
-//! `file download`: puts files, directories and links from the primary server in
-//! place. [`plan`] checks the request, [`place`] does one item.
+//! `file download`: installs files, directories and links from the primary server. [`plan`] checks
+//! the request, [`place`] installs one item.
 //!
-//! The rules: a file appears whole or not at all, with content that was hashed
-//! on its way there; an existing file keeps its mode (pxp-agent forces 0750 on
-//! everything), and a new one gets the mode that the request names; nothing is ever changed through a symbolic link.
+//! Invariants: a file appears whole or not at all, with content that was hashed on its way there;
+//! an existing file keeps its mode (pxp-agent forces 0750 on everything), and a new one gets the
+//! mode that the request names; nothing is ever changed through a symbolic link.
 
 use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, Write as _};
@@ -17,12 +17,12 @@ use tempfile::NamedTempFile;
 use super::{Planned, Refusal, Work, parse, without_nul};
 use crate::process::copy_hashed;
 
-/// pxp-agent's mode of all files.
+/// Mode that pxp-agent gives to all files.
 const STOCK_MODE: u32 = 0o750;
-/// What of a mode a request may set: no set-user-id and the like.
+/// Mode bits that a request may set: set-user-id and the like are excluded.
 const PERMISSIONS: u32 = 0o777;
 
-/// What is to be put in place, in order.
+/// The items to install, in order.
 #[derive(Debug)]
 pub(crate) struct FilePlan {
     pub(crate) items: Vec<FileItem>,
@@ -31,7 +31,7 @@ pub(crate) struct FilePlan {
 #[derive(Debug)]
 pub(crate) struct FileItem {
     pub(crate) destination: PathBuf,
-    /// Of a file or directory that is not there yet.
+    /// Mode of a file or directory that does not exist yet.
     pub(crate) mode: u32,
     pub(crate) kind: ItemKind,
 }
@@ -43,7 +43,7 @@ pub(crate) enum ItemKind {
     Symlink { target: String },
 }
 
-/// Why an item could not be put in place.
+/// Reason for which an item could not be installed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PlaceError {
     #[error("cannot create {destination}: {source}")]
@@ -107,14 +107,13 @@ fn item(file: FileEntry, mode: u32) -> Result<FileItem, Refusal> {
     })
 }
 
-/// The name in the cache, where colons and backslashes do not occur.
+/// The name in the cache, which contains no colons or backslashes.
 fn basename(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     name.replace(['\\', ':'], "_")
 }
 
-/// Puts one item in place; `cached` is where a file's content was fetched to,
-/// with its digest.
+/// Installs one item; `cached` is the path of a file's fetched content, with its digest.
 pub(crate) fn place(item: &FileItem, cached: Option<(&Path, Sha256)>) -> Result<(), PlaceError> {
     let destination = &item.destination;
     let placed = match (&item.kind, cached) {
@@ -169,15 +168,15 @@ fn parent(path: &Path) -> io::Result<&Path> {
     Ok(parent)
 }
 
-/// False where something else is in the way.
+/// Creates a directory. False if another kind of file has that path.
 fn directory(path: &Path, mode: u32) -> io::Result<bool> {
-    // A link to a directory counts as one: nothing is changed through it.
+    // A link to a directory counts as a directory: nothing is changed through it.
     if kind_of(path)?.is_some() {
         return Ok(path.is_dir());
     }
     parent(path)?;
     DirBuilder::new().mode(mode).create(path)?;
-    // Whatever the agent's umask is.
+    // Set explicitly, independent of the agent's umask.
     std::fs::set_permissions(path, Permissions::from_mode(mode))?;
     Ok(true)
 }
@@ -186,7 +185,7 @@ fn symlink(path: &Path, target: &str) -> io::Result<bool> {
     if kind_of(path)?.is_some_and(|existing| !existing.is_symlink()) {
         return Ok(false);
     }
-    // Made beside and moved over, so that the link is never missing.
+    // Created beside the target and renamed over it, so that the link is never missing.
     let made = tempfile::Builder::new()
         .prefix(".tutti-")
         .make_in(parent(path)?, |temporary| {
@@ -209,7 +208,7 @@ impl From<io::Error> for FileError {
     }
 }
 
-/// The digest of what was found, where that is not `sha256`.
+/// Installs a file. Returns the digest of the content if it is not `sha256`.
 fn file(item: &FileItem, cached: &Path, sha256: Sha256) -> Result<Option<Sha256>, FileError> {
     let new = Replacement::of(&item.destination, item.mode)?;
     let found = copy_hashed(&mut File::open(cached)?, &mut &new.beside)?;
@@ -220,7 +219,7 @@ fn file(item: &FileItem, cached: &Path, sha256: Sha256) -> Result<Option<Sha256>
     Ok(None)
 }
 
-/// A whole file of these bytes; it has `mode` if it was not there.
+/// Writes a whole file with these bytes; it gets `mode` if it did not exist.
 pub(super) fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), PlaceError> {
     let written = Replacement::of(path, mode & PERMISSIONS).and_then(|new| {
         (&new.beside).write_all(bytes)?;
@@ -239,7 +238,7 @@ pub(super) fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), PlaceErr
     })
 }
 
-/// A file beside the one whose place it takes.
+/// A temporary file beside the file that it replaces.
 struct Replacement<'a> {
     path: &'a Path,
     beside: NamedTempFile,
@@ -247,7 +246,7 @@ struct Replacement<'a> {
 }
 
 impl<'a> Replacement<'a> {
-    /// `mode`: that of a file that is not there yet.
+    /// Creates the temporary file; `mode` applies if the target does not exist yet.
     fn of(path: &'a Path, mode: u32) -> Result<Self, FileError> {
         let mode = match kind_of(path)? {
             Some(existing) if !existing.is_file() => return Err(FileError::OtherKind),

@@ -1,8 +1,8 @@
-//! What the agent can do: one file per PXP module, each turning a request's
-//! parameters into a [`Planned`] without touching anything.
+//! The PXP modules of the agent: one file per module, each turning a request's parameters into a
+//! [`Planned`] without side effects.
 //!
-//! The rule: a request that cannot be carried out is refused here, with the
-//! place that is wrong, before anything is promised, written or started.
+//! Invariant: a request that cannot be executed is refused here, with the position of the error,
+//! before anything is promised, written or started.
 
 mod collect;
 mod command;
@@ -37,27 +37,27 @@ pub(crate) use place::{PLACER, place_main};
 pub(crate) use puppet::{PuppetInput, RUNNER, WaitingFor, result_of, runner_main, status_text};
 pub(crate) use task::TaskInput;
 
-/// The module that runs tasks, whose results may have secrets.
+/// The module that runs tasks, whose results may contain secrets.
 pub(crate) const TASK_MODULE: &str = "task";
 
 /// Directory below the spool entry that holds an action's files.
 pub(crate) const FILES_DIRECTORY: &str = "files";
 
-/// What a request comes to.
+/// The plan for a request.
 #[derive(Debug)]
 pub(crate) enum Planned {
-    /// The answer itself.
+    /// The answer is already known.
     Reply(Value),
-    /// A question about a transaction.
+    /// A query for the status of a transaction.
     Status(TransactionId),
-    /// An order to end an action.
+    /// A request to stop an action.
     Cancel(CancelParams),
-    /// What this node is.
+    /// Collection of this node's facts.
     Facts,
     Work(Work),
 }
 
-/// Something that takes time.
+/// Work that takes time.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -74,29 +74,29 @@ pub(crate) struct RunPlan {
     pub(crate) program: Program,
     pub(crate) args: Vec<String>,
     pub(crate) input: Input,
-    /// Fetched, and copied into the spool entry.
+    /// Files that are fetched and copied into the spool entry.
     pub(crate) files: Vec<PlannedFile>,
-    /// Whether the copies are kept with the result.
+    /// True if the copies are kept with the result.
     pub(crate) keep_files: bool,
     pub(crate) result: ResultKind,
-    /// Who runs it, where that is not the agent's own user.
+    /// The user that runs it; `None` for the agent's own user.
     pub(crate) user: Option<String>,
-    /// Variables beside those of the input.
+    /// Variables in addition to those of the input.
     pub(crate) env: Vec<(String, String)>,
 }
 
-/// What is executed.
+/// The executable of a plan.
 #[derive(Debug)]
 pub(crate) enum Program {
-    /// Something installed on the node.
+    /// A program installed on the node.
     Installed(String),
-    /// The program that wrappers are made of, which is the agent itself.
+    /// The wrappers' executable, which is the agent itself.
     OurOwn,
     /// One of the plan's files.
     File(FilePath),
 }
 
-/// What the process is told.
+/// Input of the process on stdin and in variables.
 #[derive(Debug)]
 pub(crate) enum Input {
     Nothing,
@@ -109,7 +109,7 @@ pub(crate) enum Input {
 #[derive(Debug, Clone)]
 pub(crate) struct PlannedFile {
     pub(crate) spec: FileSpec,
-    /// Where it goes, below the spool entry.
+    /// Path below the spool entry.
     pub(crate) destination: FilePath,
 }
 
@@ -122,7 +122,7 @@ impl Work {
     }
 }
 
-/// Why a request is refused. The first half of each text is pxp-agent's.
+/// Reason for which a request is refused. The first half of each text is pxp-agent's.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refusal {
     #[error("unknown module: {0}")]
@@ -143,7 +143,7 @@ impl From<FilePathError> for Refusal {
     }
 }
 
-/// The modules that come with the agent and are answered at once.
+/// True for the agent's own modules that are answered at once.
 pub(crate) fn is_quick(module: &str) -> bool {
     matches!(module, "echo" | "facts" | "ping" | "status" | TUTTI_MODULE)
 }
@@ -185,12 +185,12 @@ pub(crate) fn plan(
     Some(planned)
 }
 
-/// Parameters as their type; the error names the place.
+/// Parses parameters into their type; the error names the position.
 fn parse<T: DeserializeOwned>(params: &RawValue) -> Result<T, Refusal> {
     pxp::action::decode(params).map_err(|error| Refusal::Input(error.to_string()))
 }
 
-/// A text that becomes an argument or a variable: C strings end at NUL.
+/// Checks a text that becomes an argument or a variable: C strings end at NUL.
 fn without_nul(what: &str, text: &str) -> Result<(), Refusal> {
     if text.contains('\0') {
         return Err(Refusal::Input(format!("{what} contains a NUL character")));
@@ -198,7 +198,7 @@ fn without_nul(what: &str, text: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Where an action's file goes, below the spool entry.
+/// The path of an action's file, below the spool entry.
 fn in_files_directory(name: &str) -> Result<FilePath, Refusal> {
     Ok(format!("{FILES_DIRECTORY}/{name}").parse()?)
 }

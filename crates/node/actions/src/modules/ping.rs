@@ -1,5 +1,5 @@
-//! `ping ping`: answers at once. `request_hops` is what PCP v1 debug chunks once
-//! carried; brokers no longer send them, so it is empty.
+//! `ping ping`: answers at once. `request_hops` once carried PCP v1 debug chunks; brokers no longer
+//! send them, so it is empty.
 
 use pxp::action::PingParams;
 use serde_json::json;

@@ -1,8 +1,9 @@
-//! `file place`: a file whose content is in the request. An extension of ours; a stock pxp-agent refuses it.
-//! [`place_main`] is the program that writes it, so that it can be another user.
+//! `file place`: writes a file whose content is in the request. An extension of Tutti; a stock
+//! pxp-agent refuses it. [`place_main`] runs in a process of its own, so that it can run as another
+//! user.
 //!
-//! The rules: the content is on standard input alone, never in an argument or in the spool; the file appears whole
-//! or not at all, and nothing is changed through a link.
+//! Invariants: the content is passed on standard input only, never in an argument or in the spool;
+//! the file appears whole or not at all, and nothing is changed through a link.
 
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
@@ -18,13 +19,13 @@ use super::file::{self, PlaceError};
 use super::{Input, Planned, Program, Refusal, RunPlan, Work, parse, without_nul};
 use crate::spool::ResultKind;
 
-/// The word that makes a wrapper's executable write a file.
+/// Keyword that makes a wrapper's executable write a file.
 pub(crate) const PLACER: &str = "+place";
 
-/// The kind of what is said if it cannot be written.
+/// Error kind of a file that cannot be written.
 const KIND: &str = "tutti/upload-error";
 
-/// Why it cannot be written.
+/// Reason for which a file cannot be written.
 #[derive(Debug, thiserror::Error)]
 enum WriteError {
     #[error("cannot read the file's content: {0}")]
@@ -66,7 +67,7 @@ pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
     })))
 }
 
-/// Writes the file that standard input tells.
+/// Writes the file that is described on standard input.
 pub(crate) fn place_main() -> ExitCode {
     let (told, code) = match place() {
         Ok(()) => (json!({}), ExitCode::SUCCESS),

@@ -1,14 +1,14 @@
-//! `run_with` of `task`, `script` and `command`: what `run` does, as another user or with variables of its
-//! own. An extension of ours; a stock pxp-agent refuses it.
+//! `run_with` of `task`, `script` and `command`: like `run`, but as another user or with additional
+//! variables. An extension of Tutti; a stock pxp-agent refuses it.
 //!
-//! The rule: a request that names a user is never carried out as another one.
+//! Invariant: a request that names a user is never executed as another user.
 
 use pxp::action::RunWithParams;
 use serde_json::value::RawValue;
 
 use super::{Planned, Program, Refusal, Work, parse, without_nul};
 
-/// What commands are given to when the user may have no shell of his own.
+/// Shell that runs commands if the user may have no shell of its own.
 const SHELL: &str = "/bin/sh";
 
 pub(super) fn plan(module: &str, params: &RawValue) -> Result<Planned, Refusal> {

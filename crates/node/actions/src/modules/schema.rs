@@ -1,13 +1,12 @@
-//! The part of JSON Schema that external modules use in their metadata:
-//! [`check`] understands `type`, `properties`, `required`,
-//! `additionalProperties`, `items` and `enum`.
+//! The part of JSON Schema that external modules use in their metadata: [`check`] supports `type`,
+//! `properties`, `required`, `additionalProperties`, `items` and `enum`.
 //!
-//! The rule: what a schema says beyond that is not checked here but left to the
-//! module itself, so a valid input is never refused.
+//! Invariant: other keywords of a schema are not checked here but left to the module itself, so a
+//! valid input is never refused.
 
 use serde_json::Value;
 
-/// The first place where `value` does not match, as `path: what`.
+/// The first position at which `value` does not match, as `path: problem`.
 pub(super) fn check(schema: &Value, value: &Value) -> Result<(), String> {
     check_at(schema, value, "input")
 }

@@ -1,4 +1,4 @@
-//! `script run`: a file from the primary server, run with arguments.
+//! `script run`: runs a file from the primary server with arguments.
 
 use pxp::action::ScriptParams;
 use serde_json::value::RawValue;

@@ -1,4 +1,4 @@
-//! `status query`: how a transaction stands. The answer is the engine's.
+//! `status query`: the status of a transaction. The engine answers it.
 
 use pxp::action::StatusParams;
 use serde_json::value::RawValue;

@@ -1,8 +1,8 @@
-//! `task run`: a Puppet task, with its implementation chosen by features and its
-//! input given on stdin, in `PT_` variables, or both.
+//! `task run`: a Puppet task, with its implementation chosen by features and its input passed on
+//! stdin, in `PT_` variables, or both.
 //!
-//! The rule: names from the request become paths only as [`FilePath`](pxp::action::FilePath), and
-//! variables only when the kernel can hold them.
+//! Invariant: names from the request become paths only as [`FilePath`](pxp::action::FilePath), and
+//! variables only if the kernel can hold them.
 
 use pxp::action::{FileSpec, TaskParams};
 use pxp::task::choose_implementation;
@@ -18,7 +18,7 @@ use crate::spool::ResultKind;
 /// Features of every POSIX agent.
 const FEATURES: [&str; 2] = ["puppet-agent", "shell"];
 
-/// How a task takes its input.
+/// Input method of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Method {
     Stdin,
@@ -26,16 +26,16 @@ enum Method {
     Both,
 }
 
-/// A task's input, complete but for the directory of its run.
+/// A task's input, complete except for the directory of its run.
 #[derive(Debug)]
 pub(crate) struct TaskInput {
     input: Map<String, Value>,
     method: Method,
-    /// Whether the task is told where its files are.
+    /// True if the task receives the directory of its files.
     installdir: bool,
 }
 
-/// What of the metadata decides the run.
+/// The parts of the metadata that determine the run.
 struct Chosen {
     executable: FileSpec,
     method: Method,
@@ -59,7 +59,7 @@ pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
         spec: chosen.executable,
         destination: destination.clone(),
     }];
-    // A file that is the executable as well is already there.
+    // A file that is also the executable is already in the list.
     files.extend(
         extra
             .into_iter()
@@ -84,9 +84,9 @@ pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
     })))
 }
 
-/// The first implementation whose requirements are all met, or else the first
-/// file. The request's own `features` and `input_method` count beside the
-/// metadata's, which pxp-agent ignores as soon as there is metadata.
+/// The first implementation whose requirements are all met, or else the first file. The request's
+/// own `features` and `input_method` apply in addition to the metadata's; pxp-agent ignores them as
+/// soon as there is metadata.
 fn choose(params: &TaskParams) -> Result<Chosen, Refusal> {
     let metadata = params.metadata.clone().unwrap_or_default();
     let features: Vec<&str> = FEATURES
@@ -197,7 +197,7 @@ fn check_variables(method: Method, input: &Map<String, Value>) -> Result<(), Ref
 }
 
 impl TaskInput {
-    /// stdin and variables for a run whose files are in `installdir`.
+    /// Stdin and variables for a run whose files are in `installdir`.
     pub(crate) fn render(mut self, installdir: &str) -> (Vec<u8>, Vec<(String, String)>) {
         if self.installdir {
             self.input

@@ -1,8 +1,9 @@
 //! A program that ends with the agent: [`attend_main`].
 //!
-//! The agent starts it through its own executable, which stands between the two and reads a pipe
-//! whose other end the agent holds. However the agent ends, also by `kill -9`, that pipe ends with
-//! it. The rule: when the pipe or the program has ended, everything below is ended too.
+//! The agent starts it through its own executable (the attendant), which is the parent of the
+//! program and reads a pipe whose other end the agent holds. However the agent ends, even by `kill
+//! -9`, that pipe is closed with it. Invariant: when the pipe or the program has ended, all
+//! processes below are ended too.
 
 use std::ffi::OsString;
 use std::io;
@@ -13,10 +14,10 @@ use std::time::Instant;
 use super::tree;
 use crate::defaults::{KILL_PATIENCE, KILL_ROUND};
 
-/// The word that makes a wrapper's executable attend a program.
+/// Keyword that makes a wrapper's executable attend a program.
 pub(crate) const ATTENDANT: &str = "+attend";
 
-/// The first descriptor that nothing here was meant to get: after stdin, stdout and stderr.
+/// The first descriptor that is inherited unintentionally: after stdin, stdout and stderr.
 const FIRST_INHERITED: i32 = 3;
 
 /// Event that ends the attendant's wait.
@@ -25,14 +26,15 @@ enum Ended {
     Program(io::Result<std::process::ExitStatus>),
 }
 
-/// Runs `args` (a program and its arguments) with this process's stdout and stderr, until it ends or
-/// stdin does. Returns the program's exit code. To be called before any thread is started.
+/// Runs `args` (a program and its arguments) with this process's stdout and stderr, until the
+/// program ends or stdin is closed. Returns the program's exit code. Must be called before any
+/// thread is started.
 pub(crate) fn attend_main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let Some(program) = args.next() else {
         return ExitCode::from(2);
     };
     close_fds::set_fds_cloexec(FIRST_INHERITED, &[]);
-    // A session of its own: a signal to the agent's terminal reaches the agent first.
+    // A new session: a signal to the agent's terminal reaches the agent first.
     let _ = rustix::process::setsid();
     let root = rustix::process::getpid();
     if rustix::process::set_child_subreaper(Some(root)).is_err() {

@@ -1,32 +1,32 @@
-//! When an action is over, and what must be done to its processes until then:
-//! [`Ending`], a state machine without processes or clocks of its own.
+//! Decides when an action is over, and when its processes are signalled until then: [`Ending`], a
+//! state machine without processes or clocks of its own.
 //!
-//! The rules: an action that ends by itself is over when its own process ended
-//! and a short drain passed, and what it left behind is left alone; an action
-//! that is cancelled or timed out is over when nothing of its tree is left.
+//! Invariants: an action that ends by itself is over when its own process has ended and a short
+//! drain has passed, and processes that it left behind are left alone; an action that is cancelled
+//! or timed out is over when no process of its tree is left.
 
 use std::time::{Duration, Instant};
 
 use crate::defaults::{KILL_PATIENCE, KILL_ROUND, OUTPUT_DRAIN};
 
-/// What is left of the action's tree.
+/// Remaining processes of the action's tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tree {
-    /// The action's own process runs.
+    /// The action's own process is running.
     Running,
-    /// Only processes that it left behind.
+    /// Only processes that the action left behind are running.
     LeftBehind,
-    /// Nothing.
+    /// No process is left.
     Empty,
 }
 
-/// What the supervisor does next, and when it asks again at the latest.
+/// The supervisor's next step, and the latest time of the next call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     Wait(Option<Instant>),
-    /// SIGTERM to the whole tree.
+    /// Send SIGTERM to the whole tree; call again at the given time.
     Terminate(Instant),
-    /// SIGKILL to the whole tree.
+    /// Send SIGKILL to the whole tree; call again at the given time.
     Kill(Instant),
     Finish,
 }
@@ -50,7 +50,8 @@ enum Phase {
 }
 
 impl Ending {
-    /// `deadline`: when the action times out; `grace`: from SIGTERM to SIGKILL.
+    /// Creates the state machine. `deadline`: time at which the action times out; `grace`: time
+    /// between SIGTERM and SIGKILL.
     pub(super) fn new(deadline: Option<Instant>, grace: Duration) -> Self {
         Self {
             phase: Phase::Running,
@@ -61,14 +62,14 @@ impl Ending {
         }
     }
 
-    /// Somebody wants the action to end; `force` skips the grace.
+    /// Requests the end of the action; `force` skips the grace period.
     pub(super) fn cancel(&mut self, force: bool) {
         match self.phase {
             Phase::Running => {
                 self.cancelled = true;
                 self.phase = Phase::StopWanted { force };
             }
-            // It ended by itself; only what it left behind is ended.
+            // The action ended by itself; only processes that it left behind are ended.
             Phase::Draining { .. } => self.phase = Phase::StopWanted { force },
             Phase::StopWanted { .. } | Phase::Terminating { .. } if force => {
                 self.phase = Phase::StopWanted { force };
@@ -115,8 +116,8 @@ impl Ending {
                 };
                 Step::Kill(now + KILL_ROUND)
             }
-            // While the action's own process lives its fate is not known, so
-            // there is nothing to record and giving up would be a lie.
+            // While the action's own process lives its end is not known, so there is nothing to
+            // record, and giving up would report a false end.
             Phase::Killing { give_up_at } if now >= give_up_at && tree == Tree::LeftBehind => {
                 Step::Finish
             }
@@ -158,7 +159,7 @@ mod tests {
         ending.cancel(false);
         let kill_at = now + GRACE;
         assert_eq!(ending.next(now, Tree::Running), Step::Terminate(kill_at));
-        // The main process obeyed; a child of it does not.
+        // The main process exits; one of its children does not.
         assert_eq!(
             ending.next(now, Tree::LeftBehind),
             Step::Wait(Some(kill_at))

@@ -1,8 +1,8 @@
-//! The fate of an action, [`ExitRecord`], as the wrapper leaves it in the spool.
+//! The end of an action, [`ExitRecord`], as the wrapper leaves it in the spool.
 //!
-//! The rules: the record appears whole or not at all, also after a power loss,
-//! and behind the output that it counts; its room on disk is taken before the
-//! action starts, so that an action which fills the disk is still recorded.
+//! Invariants: the record appears whole or not at all, also after a power loss, and after the
+//! output that it counts; its disk space is reserved before the action starts, so that an action
+//! which fills the disk is still recorded.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -15,7 +15,7 @@ use super::Loss;
 use crate::defaults::{EXIT_MESSAGE_BYTES, EXIT_RECORD_BYTES};
 use crate::spool::Durability;
 
-/// How an action ended.
+/// Record of the end of an action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ExitRecord {
@@ -24,16 +24,16 @@ pub(crate) struct ExitRecord {
     pub(crate) signal: Option<i32>,
     pub(crate) cancelled: bool,
     pub(crate) timed_out: bool,
-    /// Output that counts; what lingering processes write later does not.
+    /// Number of bytes of output that count; output that lingering processes write later does not.
     pub(crate) stdout_bytes: u64,
     pub(crate) stderr_bytes: u64,
-    /// Processes that could not be ended by a cancel or a timeout.
+    /// Number of processes that could not be ended by a cancel or a timeout.
     pub(crate) survivors: usize,
-    /// Milliseconds since the epoch.
+    /// Time of the end in milliseconds since the epoch.
     pub(crate) ended_ms: i64,
-    /// Why the action could not be performed at all; nothing of it ran then.
+    /// Reason for which the action could not be executed at all; in that case nothing of it ran.
     pub(crate) error: Option<String>,
-    /// Why output may be missing.
+    /// Reason for which output may be missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) loss: Option<Loss>,
 }
@@ -42,7 +42,7 @@ impl ExitRecord {
     /// Name of the record in a spool entry.
     pub(crate) const FILE: &'static str = "exit.json";
 
-    /// An action that ended before anything of it ran.
+    /// The record of an action that ended before anything of it ran.
     pub(crate) fn not_run(exitcode: i32, error: Option<String>) -> Self {
         Self {
             exitcode,
@@ -58,7 +58,7 @@ impl ExitRecord {
         }
     }
 
-    /// Reads the record of an entry; `None` while there is none.
+    /// Reads the record of an entry; `None` if there is none yet.
     pub(crate) fn read(entry: &Path) -> io::Result<Option<Self>> {
         match std::fs::read(entry.join(Self::FILE)) {
             Ok(bytes) => Ok(Some(decode_errors::json::from_slice(&bytes)?)),
@@ -76,7 +76,7 @@ impl ExitRecord {
     }
 }
 
-/// Room on disk for a record that is yet to come.
+/// Disk space reserved for a future record.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     file: File,
@@ -85,8 +85,8 @@ pub(crate) struct Reservation {
 }
 
 impl Reservation {
-    /// Takes the room. Blanks behind a JSON value are allowed, so the record
-    /// may be shorter than its room.
+    /// Reserves the space. Blanks behind a JSON value are allowed, so the record may be shorter
+    /// than its reservation.
     pub(crate) fn take(entry: &Path) -> io::Result<Self> {
         let temporary = entry.join(".exit.json");
         let mut file = OpenOptions::new()
@@ -103,8 +103,8 @@ impl Reservation {
         })
     }
 
-    /// Puts the record in place, whole. Its name is on disk after
-    /// [`Settled::sync`], and visible to other processes at once.
+    /// Puts the whole record in place. Its name is on disk after [`Settled::sync`], and visible to
+    /// other processes at once.
     pub(crate) fn settle(
         mut self,
         record: &ExitRecord,
@@ -113,17 +113,17 @@ impl Reservation {
         self.file.seek(SeekFrom::Start(0))?;
         self.file.write_all(&record.to_bytes())?;
         if durability.is_kept() {
-            // A disk that fails here may still serve the record until the next boot.
+            // If the disk fails here, the record may still be readable until the next boot.
             let _ = self.file.sync_data();
         }
         std::fs::rename(&self.temporary, self.entry.join(ExitRecord::FILE))?;
-        // For tools that look for pxp-agent's file; the record is the truth.
+        // For tools that look for pxp-agent's file; the record is authoritative.
         let _ = write_exitcode(&self.entry, record.exitcode);
         Ok(Settled { entry: self.entry })
     }
 }
 
-/// A record that is in place, under a name that is perhaps not yet on disk.
+/// A record that is in place, under a name that may not be on disk yet.
 #[derive(Debug)]
 pub(crate) struct Settled {
     entry: PathBuf,

@@ -1,6 +1,5 @@
-//! Which process is meant: a pid alone is reused, so [`ProcessIdentity`] adds
-//! the start time and the boot. The rule: a signal is only sent through a pidfd
-//! whose process was compared after opening.
+//! Identity of a process: a pid alone is reused, so [`ProcessIdentity`] adds the start time and the
+//! boot. Invariant: a signal is only sent through a pidfd whose process was compared after opening.
 
 use std::os::fd::OwnedFd;
 
@@ -15,12 +14,12 @@ pub(crate) struct ProcessIdentity {
     pub(crate) pid: i32,
     /// Start time in clock ticks since boot, field 22 of `/proc/<pid>/stat`.
     pub(crate) start_ticks: u64,
-    /// `/proc/sys/kernel/random/boot_id`.
+    /// Id of the boot, from `/proc/sys/kernel/random/boot_id`.
     pub(crate) boot_id: String,
 }
 
 impl ProcessIdentity {
-    /// The calling process.
+    /// The identity of the calling process.
     pub(crate) fn current() -> std::io::Result<Self> {
         let pid = rustix::process::getpid();
         let start_ticks = Stat::read(pid.as_raw_pid())
@@ -33,7 +32,7 @@ impl ProcessIdentity {
         })
     }
 
-    /// A handle on the process, if this very one is still there.
+    /// A pidfd of the process; `None` if the process is gone, even if its pid was reused.
     pub(crate) fn open(&self) -> Option<OwnedFd> {
         if boot_id().ok()? != self.boot_id {
             return None;
@@ -55,14 +54,14 @@ pub(crate) fn open_same(pid: i32, start_ticks: u64) -> Option<OwnedFd> {
     (stat.start_ticks == start_ticks && stat.state != 'Z').then_some(pidfd)
 }
 
-/// The identity of this boot of the kernel.
+/// The id of this boot of the kernel.
 pub(crate) fn boot_id() -> std::io::Result<String> {
     Ok(std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?
         .trim()
         .to_owned())
 }
 
-/// What is needed of `/proc/<pid>/stat`.
+/// The required fields of `/proc/<pid>/stat`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stat {
     pub(crate) state: char,
@@ -75,8 +74,8 @@ impl Stat {
         Self::parse(&std::fs::read(format!("/proc/{pid}/stat")).ok()?)
     }
 
-    /// The command name (field 2) may hold blanks and parentheses, so the
-    /// fields are counted from the last `)`.
+    /// Parses the file. The command name (field 2) may hold blanks and parentheses, so the fields
+    /// are counted from the last `)`.
     fn parse(stat: &[u8]) -> Option<Self> {
         let after = stat.iter().rposition(|b| *b == b')')? + 1;
         let mut fields = std::str::from_utf8(&stat[after..])

@@ -1,7 +1,7 @@
-//! The agent's end of a wrapper: [`Supervised`], started by this agent or found
-//! again after a restart.
+//! The agent's end of a wrapper: [`Supervised`], started by this agent or found again after a
+//! restart.
 //!
-//! The rule: dropping the handle ends nothing; the wrapper goes on.
+//! Invariant: dropping the handle ends nothing; the wrapper goes on.
 
 use std::ffi::OsString;
 use std::io;
@@ -26,28 +26,27 @@ pub(crate) struct Supervised {
 
 #[derive(Debug)]
 enum Watch {
-    /// Our own wrapper says when the record is in place.
+    /// A wrapper started by this agent, which reports when the record is in place.
     Notices(Lines<BufReader<ChildStdout>>),
-    /// A wrapper of an earlier agent: its end is all that can be seen.
+    /// A wrapper of an earlier agent: only its end can be observed.
     Pidfd(AsyncFd<OwnedFd>),
-    /// It ended before it was looked at.
+    /// The wrapper ended before it was attached.
     Gone,
 }
 
-/// Why an action did not start.
+/// Reason for which an action did not start.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LaunchError {
-    /// Nothing ran.
+    /// The wrapper could not be started, so nothing ran.
     #[error("cannot start the wrapper {program:?}: {source}")]
     Spawn {
         program: OsString,
         source: io::Error,
     },
-    /// Nothing ran, and the wrapper said why.
+    /// Nothing ran, and the wrapper reported this reason.
     #[error("{0}")]
     NotRun(String),
-    /// The wrapper ended without a word; whether the action ran is to be seen
-    /// from the claim.
+    /// The wrapper ended without a report; the claim shows if the action ran.
     #[error("the wrapper ended before it started the action")]
     Silent,
 }
@@ -80,7 +79,7 @@ impl Supervised {
         let input = child.stdin.take().expect("stdin was asked for");
         let output = child.stdout.take().expect("stdout was asked for");
         let mut notices = BufReader::new(output).lines();
-        // A wrapper that stops reading has said why, so that is what counts.
+        // A wrapper that stops reading has reported the reason, which is the one that counts.
         let _ = give(input, order, stdin).await;
         match next_notice(&mut notices).await {
             Some(Notice::Claimed(identity)) => Ok(Self {
@@ -93,7 +92,7 @@ impl Supervised {
         // The child's handle is dropped here: tokio reaps it when it ends.
     }
 
-    /// Finds a wrapper again.
+    /// Attaches to a wrapper of an earlier agent.
     pub(crate) fn attach(identity: ProcessIdentity) -> io::Result<Self> {
         let watch = match identity.open() {
             Some(pidfd) => Watch::Pidfd(super::readable(pidfd)?),
@@ -109,15 +108,15 @@ impl Supervised {
                 while let Some(Notice::Claimed(_)) = next_notice(notices).await {}
             }
             Watch::Pidfd(pidfd) => {
-                // An error means the runtime is going down; the caller looks at
-                // the record, and finds none.
+                // An error means that the runtime is shutting down; the caller looks for the record
+                // and finds none.
                 let _ = pidfd.readable().await;
             }
             Watch::Gone => {}
         }
     }
 
-    /// Asks the wrapper to end the action's whole tree; `force` at once.
+    /// Signals the wrapper to end the action's whole process tree; with `force`, at once.
     pub(crate) fn stop(&self, force: bool) {
         self.identity
             .signal(if force { Signal::USR1 } else { Signal::TERM });

@@ -1,12 +1,11 @@
-//! Files of an action, copied from the task cache into the spool entry right
-//! before the run. Main function: [`lay_out`].
+//! Copies an action's files from the task cache into the spool entry right before the run. Main
+//! function: [`lay_out`].
 //!
-//! The rule: what is executed is what was hashed. The bytes are hashed while
-//! they are written to a new file in a directory that nothing else writes to,
-//! so exchanging or changing the cached file at any moment either fails the
-//! hash or comes too late. (Executing the checked descriptor itself through
-//! `/proc/self/fd` would close the same gap, but a script would see that as its
-//! own name and could not find the files beside it.)
+//! Invariant: the bytes that are executed are those that were hashed. They are hashed while they
+//! are written to a new file in a directory that nothing else writes to, so exchanging or changing
+//! the cached file at any moment either fails the hash or comes too late. (Executing the checked
+//! descriptor itself through `/proc/self/fd` would close the same gap, but a script would see that
+//! as its own name and could not find the files beside it.)
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -21,15 +20,15 @@ use sha2::Digest;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LaidOutFile {
-    /// Where it is taken from.
+    /// Path of the cached file.
     pub(crate) source: String,
-    /// The digest that it must have.
+    /// The expected digest.
     pub(crate) sha256: Sha256,
-    /// Where it goes, below the entry.
+    /// Path below the entry.
     pub(crate) destination: FilePath,
 }
 
-/// Why a file could not be laid out; nothing ran then.
+/// Reason for which a file could not be copied; in that case nothing ran.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LayOutError {
     #[error("cannot copy {path}: {source}")]
@@ -77,7 +76,7 @@ fn copy(file: &LaidOutFile, entry: &Path) -> io::Result<Sha256> {
     copy_hashed(&mut source, &mut copy)
 }
 
-/// Copies everything and returns the digest of it.
+/// Copies all bytes and returns their digest.
 pub(crate) fn copy_hashed(from: &mut impl Read, to: &mut impl Write) -> io::Result<Sha256> {
     let mut hasher = sha2::Sha256::new();
     let mut buffer = vec![0; 64 * 1024];

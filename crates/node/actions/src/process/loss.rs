@@ -1,9 +1,9 @@
-//! Whether an action's output had a place to go: [`Loss`].
+//! Loss of an action's output on a full or failing disk: [`Loss`].
 //!
-//! An action writes into the spool by itself, so nobody but the action sees its writes fail, and
-//! what it says of that goes to the same disk. So the disk is asked right after the action ended.
-//! The rules: only what the disk answered is said, which is how it was at the end; a loss is one
-//! number, so that the exit record has room for it on a disk that has none.
+//! An action writes into the spool by itself, so only the action sees its writes fail, and its
+//! message about that goes to the same disk. Therefore the disk is probed right after the action
+//! ended. Invariants: only the disk's answer is reported, which is its state at the end; a loss is
+//! one number, so that the exit record can hold it even on a full disk.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::defaults::SPOOL_PROBE_BYTES;
 
-/// Why the spool takes no output: the kernel's error number, one of [`Loss::KNOWN`].
+/// Reason for which the spool accepts no output: the kernel's error number, one of [`Loss::KNOWN`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Loss {
@@ -24,26 +24,27 @@ pub(crate) struct Loss {
 }
 
 impl Loss {
-    /// Errors of the disk; others (the action removed its own entry, say) are none.
+    /// Errors of the disk; others (the action removed its own entry, for example) are not losses.
     const KNOWN: [Errno; 4] = [Errno::NOSPC, Errno::DQUOT, Errno::IO, Errno::ROFS];
 
-    /// What this error says of the disk, if it says anything.
+    /// The loss that this error indicates, if any.
     pub(super) fn of(error: &io::Error) -> Option<Self> {
         let errno = error.raw_os_error()?;
         let is_known = Self::KNOWN.iter().any(|one| one.raw_os_error() == errno);
         is_known.then_some(Self { errno })
     }
 
-    /// Asks the file system of `entry` for room, and gives it back at once.
+    /// Probes the file system of `entry` by allocating a block, which is freed at once.
     pub(super) fn look(entry: &Path) -> Option<Self> {
         let probe = entry.join(".room");
         let room = take_room(&probe);
-        // Also what was made and got no room; where nothing was made, nothing is left.
+        // Also removes a file that was created but got no space; if none was created, nothing is
+        // left.
         let _ = std::fs::remove_file(&probe);
         room.err().as_ref().and_then(Self::of)
     }
 
-    /// Cause, place and next step; `spool` is where the output was to go.
+    /// Cause, place and next step as a text; `spool` is the directory of the output.
     pub(crate) fn words(self, spool: &Path) -> String {
         let error = io::Error::from_raw_os_error(self.errno);
         let (cause, step) = match Errno::from_raw_os_error(self.errno) {
@@ -63,7 +64,7 @@ impl Loss {
     }
 }
 
-/// Blocks on the disk, not only in the kernel's promise to find some later.
+/// Allocates blocks on the disk, not only by the kernel's promise to find some later.
 fn take_room(probe: &Path) -> io::Result<()> {
     let mut file: File = OpenOptions::new()
         .write(true)
@@ -72,7 +73,7 @@ fn take_room(probe: &Path) -> io::Result<()> {
         .mode(0o640)
         .open(probe)?;
     match fallocate(&file, FallocateFlags::empty(), 0, SPOOL_PROBE_BYTES as u64) {
-        // NFS before 4.2, for one.
+        // NFS before 4.2, for example.
         Err(Errno::OPNOTSUPP) => file.write_all(&[0; SPOOL_PROBE_BYTES]),
         taken => Ok(taken?),
     }

@@ -1,10 +1,9 @@
-//! Processes of actions: how they are started, watched, recorded and ended.
+//! Processes of actions: start, supervision, record and end.
 //!
-//! The agent never runs an action as its own child. It starts a
-//! [wrapper](wrapper_main) (its own executable again), which is the parent and
-//! subreaper of the action, writes its output to the spool and its fate to an
-//! [`ExitRecord`]. The rule: the wrapper depends on nothing but the spool entry,
-//! so an action goes on and is recorded whatever happens to the agent.
+//! The agent never runs an action as its own child. It starts a [wrapper](wrapper_main) (its own
+//! executable again), which is the parent and subreaper of the action, writes its output to the
+//! spool and its end to an [`ExitRecord`]. Invariant: the wrapper depends on nothing but the spool
+//! entry, so an action goes on and is recorded whatever happens to the agent.
 
 mod attend;
 mod ending;

@@ -1,8 +1,8 @@
-//! What the agent asks of a wrapper: a [`RunOrder`], one JSON line on the
-//! wrapper's stdin followed by the bytes for the action's stdin.
+//! The agent's order to a wrapper: a [`RunOrder`], one JSON line on the wrapper's stdin followed by
+//! the bytes for the action's stdin.
 //!
-//! The rule: an order that did not arrive whole is not carried out, and nothing
-//! of it touches the disk (parameters may be secret).
+//! Invariant: an order that did not arrive completely is not executed, and nothing of it is written
+//! to disk (parameters may be secret).
 
 use std::io::{BufRead, Read};
 use std::time::Duration;
@@ -16,31 +16,31 @@ use crate::spool::Durability;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RunOrder {
-    /// Path of the executable; relative to the entry when it was laid out.
+    /// Path of the executable; relative to the entry if it is one of the copied files.
     pub(crate) program: String,
     pub(crate) args: Vec<String>,
     /// The whole environment of the action; nothing is inherited.
     pub(crate) env: Vec<(String, String)>,
     /// Files copied into the entry, each verified while it is copied.
     pub(crate) layout: Vec<LaidOutFile>,
-    /// Whether the copies are of no use once the action ended.
+    /// True if the copies are not needed after the action has ended.
     pub(crate) remove_layout: bool,
-    /// Bytes that follow the order's line.
+    /// Number of bytes that follow the order's line.
     pub(crate) stdin_bytes: u64,
     pub(crate) timeout_ms: Option<u64>,
-    /// Output kept, per stream.
+    /// Maximum output kept, per stream, in bytes.
     pub(crate) max_output_bytes: u64,
-    /// From SIGTERM to SIGKILL.
+    /// Time between SIGTERM and SIGKILL in milliseconds.
     pub(crate) stop_grace_ms: u64,
     /// Durability of the entry's files. An order of an older agent, which has no such key, is [`Durability::Kept`].
     #[serde(default)]
     pub(crate) durability: Durability,
-    /// Where the files go if another user is to run them.
+    /// Directory of the files if another user runs them.
     #[serde(default)]
     pub(crate) private: Option<Private>,
 }
 
-/// Why an order was not carried out.
+/// Reason for which an order was not executed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReadOrderError {
     #[error("the agent went away before the order was complete")]
@@ -52,7 +52,7 @@ pub(crate) enum ReadOrderError {
 }
 
 impl RunOrder {
-    /// The order as the wrapper reads it.
+    /// The order in the form that the wrapper reads.
     pub(crate) fn to_line(&self) -> Vec<u8> {
         let mut line = serde_json::to_vec(self).expect("an order holds only strings and numbers");
         line.push(b'\n');
@@ -75,10 +75,11 @@ impl RunOrder {
         Ok((order, stdin))
     }
 
-    /// The file that is executed in the end: behind the words that become another user, if there are any.
+    /// The file that is executed in the end: after the arguments that switch the user, if there are
+    /// any.
     pub(crate) fn executed(&self) -> &str {
         let become_user = self.args.iter().position(|word| word == BECOME);
-        // User, group and groups stand between the two.
+        // User, group and groups come in between.
         let behind = become_user.and_then(|at| self.args.get(at + 4));
         behind.unwrap_or(&self.program)
     }

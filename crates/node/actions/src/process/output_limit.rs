@@ -1,12 +1,11 @@
-//! How much of an action's output is kept: [`OutputLimit`].
+//! Limit of the output kept of an action: [`OutputLimit`].
 //!
-//! An action writes into the spool by itself, so that its output needs nobody
-//! to carry it. What it wrote beyond the limit is taken out of the file again
-//! as a hole: the action goes on undisturbed, the file's length stays true, and
-//! only the room is given back. The rules: bytes below the limit are never
-//! touched, bytes beyond it never read while the limit is known. On a file system without holes (NFS
-//! before 4.2, for one) they are not read either, but keep their room. A process
-//! that the action leaves behind is watched by nobody, and so has no limit.
+//! An action writes into the spool by itself, so that no other process has to forward its output.
+//! Output beyond the limit is removed from the file by punching a hole: the action goes on
+//! undisturbed, the file keeps its true length, and only the disk space is freed. Invariants: bytes
+//! below the limit are never touched, bytes beyond it never read while the limit is known. On a
+//! file system without holes (NFS before 4.2, for example) they are not read either, but keep their
+//! space. A process that the action leaves behind is not supervised, and so has no limit.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -21,14 +20,14 @@ use crate::defaults::OUTPUT_HOLE_BYTES;
 #[derive(Debug)]
 pub(crate) struct OutputLimit {
     streams: [Stream; 2],
-    /// Holds the number.
+    /// File in the spool entry that holds the limit.
     file: File,
 }
 
 #[derive(Debug)]
 struct Stream {
     file: File,
-    /// From the limit to here everything was taken out.
+    /// End of the hole: from the limit to this offset everything was removed.
     hole_end: u64,
 }
 
@@ -62,16 +61,16 @@ impl OutputLimit {
         })
     }
 
-    /// Bytes that count of each stream in `entry`; all of them where none is set
-    /// (by a pxp-agent, say), or where a power loss took the number: what is
-    /// there is shown rather than nothing.
+    /// Number of bytes that count of each stream in `entry`. No limit if none is set (by pxp-agent,
+    /// for example) or if a power loss destroyed the number: existing output is shown rather than
+    /// nothing.
     pub(crate) fn of(entry: &Path) -> u64 {
         let text = std::fs::read_to_string(entry.join(Self::FILE));
         let limit = text.ok().and_then(|text| text.trim().parse().ok());
         limit.unwrap_or(u64::MAX)
     }
 
-    /// Puts the output and the limit on disk; costs nothing where there is none.
+    /// Flushes the output and the limit to disk; costs nothing if there is no output.
     pub(super) fn sync(&self) -> io::Result<()> {
         let mut any = false;
         for stream in &self.streams {
@@ -86,10 +85,10 @@ impl OutputLimit {
         Ok(())
     }
 
-    /// Takes out what was written beyond the limit since the last call.
+    /// Removes the output written beyond the limit since the last call.
     pub(super) fn enforce(&mut self) {
         for stream in &mut self.streams {
-            // A file system that cannot do it: ending the action would be worse.
+            // The file system does not support it: ending the action would be worse.
             let _ = stream.enforce();
         }
     }
@@ -98,7 +97,8 @@ impl OutputLimit {
 impl Stream {
     fn enforce(&mut self) -> io::Result<()> {
         let written = self.file.metadata()?.len();
-        // Whole blocks of any file system: a part of one would become zeros, not a hole.
+        // Only whole blocks of any file system: a partial block would be filled with zeros instead
+        // of being freed.
         let end = written - written % OUTPUT_HOLE_BYTES;
         if end > self.hole_end {
             fallocate(

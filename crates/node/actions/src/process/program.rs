@@ -1,7 +1,7 @@
-//! A program that cannot be started: what else runs it, and what is told. Main functions: [`runs_by_shell`],
-//! [`cannot_run`], [`afterthought`].
+//! Handling of programs that cannot be started: the fallback to a shell, and the reported reason.
+//! Main functions: [`runs_by_shell`], [`cannot_run`], [`afterthought`].
 //!
-//! The rule, as a shell and Bolt have it: a text without a `#!` line is a script for `/bin/sh`.
+//! Invariant, as in a shell and in Bolt: a text without a `#!` line is a script for `/bin/sh`.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -14,7 +14,7 @@ use pxp::task::{Interpreter, ProgramHead};
 /// The shell of scripts that name none.
 pub(super) const SHELL: &str = "/bin/sh";
 
-/// The shell's convention for a program that is not there.
+/// The shell's exit code for a program that does not exist.
 const NOT_FOUND: i32 = 127;
 
 /// True if the program that was refused with `error` is a script that names no interpreter.
@@ -22,7 +22,8 @@ pub(super) fn runs_by_shell(program: &Path, error: &io::Error) -> bool {
     is_no_executable(error) && head(program) == Some(ProgramHead::ShellText)
 }
 
-/// The reason why `program` does not run: the lack of its file, where that can be seen, with the way out.
+/// The reason for which `program` does not run: a missing file, if that can be determined, with the
+/// remedy.
 pub(super) fn cannot_run(program: &Path, error: &io::Error) -> String {
     let shown = shown(program);
     match reason(program, error) {
@@ -68,8 +69,9 @@ fn reason(program: &Path, error: &io::Error) -> Option<String> {
     }
 }
 
-/// The text that is added to the standard error of a program that ended with `code`: why `env` did not find its interpreter,
-/// or why the interpreter did not understand its own argument. `search` is the program's `PATH`.
+/// The text that is added to the standard error of a program that ended with `code`: the reason for
+/// which `env` did not find its interpreter, or the interpreter did not accept its argument.
+/// `search` is the program's `PATH`.
 pub(super) fn afterthought(program: &Path, code: i32, search: Option<&str>) -> Option<String> {
     if code == 0 {
         return None;
@@ -112,7 +114,8 @@ fn is_no_executable(error: &io::Error) -> bool {
     error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error())
 }
 
-/// The name alone of a file that was laid out for the action: its directory says nothing to the reader.
+/// The bare name of a file that was copied for the action: its directory is of no use to the
+/// reader.
 fn shown(program: &Path) -> String {
     let name = program.file_name().unwrap_or(program.as_os_str());
     name.to_string_lossy().into_owned()

@@ -1,4 +1,4 @@
-//! File descriptors of the kernel's own making (pidfds, inotify) on the runtime.
+//! Kernel-made file descriptors (pidfds, inotify) in the runtime.
 
 use std::io;
 use std::os::fd::OwnedFd;

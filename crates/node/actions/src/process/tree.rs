@@ -1,8 +1,8 @@
 //! All processes below one process. Main function: [`signal_descendants`].
 //!
-//! The caller is a subreaper, so a process that leaves its session, its group
-//! and its parent is still below it. The rule: a signal reaches a process only
-//! after its start time was compared on an open pidfd.
+//! The caller is a subreaper, so a process that leaves its session, its group and its parent is
+//! still below it. Invariant: a signal is sent to a process only after its start time was compared
+//! on an open pidfd.
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,10 +18,10 @@ pub(crate) fn signal_descendants(root: i32, signal: Signal) {
     }
 }
 
-/// Ends everything below `root` at once. The tree is stopped first, round by
-/// round until nothing new appears, so that it cannot outrun the signals by
-/// forking; a stopped process still dies of SIGKILL. Processes that cannot be
-/// signalled may fork on, so the rounds are limited; the caller comes again.
+/// Ends all processes below `root` at once. The tree is stopped first, round by round until no new
+/// process appears, so that it cannot outrun the signals by forking; a stopped process still dies
+/// of SIGKILL. Processes that cannot be signalled may go on forking, so the rounds are limited; the
+/// caller calls again.
 pub(crate) fn kill_descendants(root: i32) {
     let mut stopped = HashSet::new();
     for _ in 0..MAX_STOP_ROUNDS {
@@ -39,8 +39,7 @@ pub(crate) fn kill_descendants(root: i32) {
     signal_descendants(root, Signal::KILL);
 }
 
-/// How many processes live below `root`. Zombies do not count: they hold nothing
-/// and run nothing.
+/// Number of processes below `root`. Zombies do not count: they hold nothing and run nothing.
 pub(crate) fn count_descendants(root: i32) -> usize {
     descendants(root).len()
 }
@@ -54,7 +53,7 @@ struct Descendant {
 impl Descendant {
     fn signal(&self, signal: Signal) {
         if let Some(pidfd) = open_same(self.pid, self.start_ticks) {
-            // A process that ended meanwhile is what was wanted.
+            // A process that ended meanwhile is the wanted result.
             let _ = pidfd_send_signal(pidfd, signal);
         }
     }

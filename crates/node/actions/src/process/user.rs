@@ -1,8 +1,9 @@
-//! Another user's processes: who he is ([`Account`]), where his files lie ([`Private`]), and the program that
-//! becomes him ([`become_main`]).
+//! Processes that run as another user: the [`Account`], the directory of its files ([`Private`]),
+//! and the program that switches to the user ([`become_main`]).
 //!
-//! The rules: an action for a user that cannot be become is not run at all; and what he is to run lies where
-//! he can read it and nobody else can, since the spool is the agent's alone.
+//! Invariants: an action for a user to which the agent cannot switch is not run at all; and the
+//! user's executables are in a directory that only this user can read, since the spool is readable
+//! by the agent alone.
 
 use std::ffi::{CString, OsString};
 use std::fs::{DirBuilder, File};
@@ -17,10 +18,10 @@ use serde::{Deserialize, Serialize};
 
 use super::program::{SHELL, cannot_run, runs_by_shell};
 
-/// The word that makes a wrapper's executable become another user.
+/// Keyword that makes a wrapper's executable switch to another user.
 pub(crate) const BECOME: &str = "+become";
 
-/// Where everybody may have files.
+/// Directory in which every user may create files.
 const PUBLIC_DIRECTORY: &str = "/tmp";
 
 /// A user of this node.
@@ -34,7 +35,7 @@ pub(crate) struct Account {
     pub(crate) shell: String,
 }
 
-/// Why nothing can be run as a user.
+/// Reason for which nothing can be run as a user.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AccountError {
     #[error("there is no user {0:?} on this node")]
@@ -51,7 +52,7 @@ pub(crate) enum AccountError {
     NotRoot { name: String, own: u32 },
 }
 
-/// A directory of one action, for its user alone.
+/// A directory of one action, accessible to its user alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Private {
@@ -60,14 +61,14 @@ pub(crate) struct Private {
     pub(crate) gid: u32,
 }
 
-/// A directory that was made, and is removed in the end.
+/// A directory that was created, and is removed on drop.
 #[derive(Debug)]
 pub(crate) struct Held(PathBuf);
 
 // === impl Account ===
 
 impl Account {
-    /// Looks a user up, wherever this node has its users from; blocks. `None`: it is the agent's own.
+    /// Looks a user up in the node's user databases; blocks. `None`: it is the agent's own user.
     pub(crate) fn find(name: &str) -> Result<Option<Self>, AccountError> {
         let look_up = |source| AccountError::LookUp {
             name: name.to_owned(),
@@ -96,7 +97,7 @@ impl Account {
         }))
     }
 
-    /// What a login would set.
+    /// The variables that a login would set.
     pub(crate) fn variables(&self) -> Vec<(String, String)> {
         let set = [
             ("HOME", &self.home),
@@ -108,7 +109,7 @@ impl Account {
             .into()
     }
 
-    /// A place for the files of the action with this unguessable name.
+    /// The directory for the files of the action with this unguessable name.
     pub(crate) fn private(&self, unguessable: &str) -> Private {
         Private {
             directory: Path::new(PUBLIC_DIRECTORY).join(format!("tutti-{unguessable}")),
@@ -117,7 +118,7 @@ impl Account {
         }
     }
 
-    /// The words behind [`BECOME`] that run a program as this user.
+    /// The arguments after [`BECOME`] that run a program as this user.
     pub(crate) fn words(&self, program: &str, args: Vec<String>) -> Vec<String> {
         let groups: Vec<String> = self.groups.iter().map(u32::to_string).collect();
         let mut words = vec![
@@ -135,14 +136,15 @@ impl Account {
 // === impl Private ===
 
 impl Private {
-    /// Makes the directory, which must not be there: what somebody else made is not used.
+    /// Creates the directory, which must not exist: one that another user created is not used.
     pub(crate) fn make(&self) -> io::Result<Held> {
         DirBuilder::new().mode(0o700).create(&self.directory)?;
         Ok(Held(self.directory.clone()))
     }
 
-    /// Gives everything in it to the user, what is deepest first: as long as a directory above is the
-    /// agent's, he can put nothing else in the place of what is handed over. Links are not followed.
+    /// Gives all files in it to the user, the deepest first: as long as the directory above belongs
+    /// to the agent, the user cannot replace the files that are handed over. Links are not
+    /// followed.
     pub(crate) fn hand_over(&self) -> io::Result<()> {
         let mut all = vec![self.directory.clone()];
         let mut next = 0;
@@ -154,14 +156,14 @@ impl Private {
             }
             next += 1;
         }
-        // Whatever is in a directory was found after it.
+        // The content of a directory was found after the directory itself.
         for path in all.iter().rev() {
             lchown(path, Some(self.uid), Some(self.gid))?;
         }
         Ok(())
     }
 
-    /// Lets the user open his output again, as `/dev/stderr` does.
+    /// Gives the output file to the user, so that it can be opened again, as through `/dev/stderr`.
     pub(crate) fn give(&self, output: &File) -> io::Result<()> {
         fchown(output, Some(self.uid), None)
     }
@@ -169,13 +171,13 @@ impl Private {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // What cannot be removed stays for whoever cleans the directory of temporary files.
+        // Files that cannot be removed are left to the cleanup of the directory of temporary files.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-/// Becomes the user that the words name and runs the program that they name. To be called before any
-/// thread is started, since the system changes users thread by thread.
+/// Switches to the user named by the arguments and runs the program named by them. Must be called
+/// before any thread is started, since the system switches users per thread.
 pub(crate) fn become_main(mut words: impl Iterator<Item = OsString>) -> ExitCode {
     let ids = (|| {
         let number = |word: OsString| word.to_str()?.parse::<u32>().ok();
@@ -220,10 +222,10 @@ fn become_user(uid: u32, gid: u32, groups: &[u32]) -> io::Result<()> {
     }
 }
 
-/// On standard error, which is the action's.
+/// Prints a message on standard error, which is the action's.
 fn tell(words: &str) {
     use io::Write as _;
-    // Whoever does not listen learns the exit code.
+    // If the message is not read, the exit code remains.
     let _ = writeln!(io::stderr(), "{words}");
 }
 

@@ -1,11 +1,9 @@
-//! The program that stands between the agent and an action: [`wrapper_main`].
+//! The process between the agent and an action: [`wrapper_main`].
 //!
-//! It reads one [`RunOrder`] from its stdin, prepares everything, claims the
-//! entry, runs the action, and leaves an [`ExitRecord`]. SIGTERM asks it to
-//! cancel the action, SIGUSR1 to kill it at once. It reports progress as
-//! [`Notice`] lines on its stdout, which nobody need read. The rules: nothing
-//! runs before the claim, and after the claim there is either a record or a
-//! wrapper.
+//! It reads one [`RunOrder`] from its stdin, prepares everything, claims the entry, runs the
+//! action, and leaves an [`ExitRecord`]. SIGTERM makes it cancel the action, SIGUSR1 kill it at
+//! once. It reports progress as [`Notice`] lines on its stdout, which need not be read. Invariants:
+//! nothing runs before the claim, and after the claim there is either a record or a wrapper.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -29,7 +27,7 @@ use super::{ExitRecord, Held, Loss, ProcessIdentity, RunOrder, program, tree};
 use crate::defaults::OUTPUT_LIMIT_INTERVAL;
 use crate::spool::{Claim, ClaimError, Durability, STDERR_FILE, STDOUT_FILE};
 
-/// The first descriptor that nothing here was meant to get: after stdin, stdout and stderr.
+/// The first descriptor that is inherited unintentionally: after stdin, stdout and stderr.
 const FIRST_INHERITED: i32 = 3;
 
 /// One line of progress on the wrapper's stdout.
@@ -43,8 +41,8 @@ pub(super) enum Notice {
     Ended,
 }
 
-/// Runs the wrapper. `args` is what follows the hidden subcommand: the spool
-/// entry. To be called before any thread is started.
+/// Runs the wrapper. `args` is the command line after the hidden subcommand: the spool entry. Must
+/// be called before any thread is started.
 pub(crate) fn wrapper_main(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let Some(entry) = args.next().map(PathBuf::from) else {
         return ExitCode::from(2);
@@ -58,7 +56,7 @@ pub(crate) fn wrapper_main(mut args: impl Iterator<Item = OsString>) -> ExitCode
     }
 }
 
-/// Why an action was not started.
+/// Reason for which an action was not started.
 #[derive(Debug, thiserror::Error)]
 enum NotStarted {
     #[error(transparent)]
@@ -74,11 +72,12 @@ enum NotStarted {
 }
 
 fn supervise(entry: &Path) -> Result<(), NotStarted> {
-    // Ours are close-on-exec all; this is for what whoever started the agent left open.
+    // All descriptors of the agent are close-on-exec; this covers those that the agent's parent
+    // left open.
     close_fds::set_fds_cloexec(FIRST_INHERITED, &[]);
     let (order, stdin) = RunOrder::read(io::stdin().lock())?;
-    // A session of its own: signals to the agent's terminal or group stay away.
-    // It fails only for a group leader, which has what is wanted already.
+    // A new session: signals to the agent's terminal or group do not arrive. It fails only for a
+    // group leader, for which that is already so.
     let _ = rustix::process::setsid();
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(|error| NotStarted::Supervisor(error.into()))?;
@@ -94,7 +93,7 @@ async fn run(entry: &Path, order: RunOrder, stdin: Vec<u8>) -> Result<(), NotSta
     let mut prepared = Prepared::make(entry, &order)?;
     let identity = ProcessIdentity::current().map_err(NotStarted::Supervisor)?;
     Claim::Started(identity.clone()).take(entry, order.durability)?;
-    // For people and tools that look for pxp-agent's file.
+    // For users and tools that look for pxp-agent's file.
     let _ = std::fs::write(entry.join("pid"), format!("{}\n", identity.pid));
     notify(&Notice::Claimed(identity));
 
@@ -106,13 +105,12 @@ async fn run(entry: &Path, order: RunOrder, stdin: Vec<u8>) -> Result<(), NotSta
         }
         Err(error) => cannot_run(entry, &order, &error),
     };
-    // Before room is given back: the action had what there is now.
+    // Before space is freed: the action had only the space that there is now.
     let full = Loss::look(entry);
     prepared.limit.enforce();
     let mut record = with_output_sizes(record, entry);
-    // Before the record, so that it never counts bytes that a power loss takes.
-    // Where the disk fails, the record says more than is there, and so the
-    // result says what is missing.
+    // Before the record, so that it never counts bytes that a power loss removes. If the disk
+    // fails, the record counts more than there is, and so the result shows the loss.
     let unwritten = match order.durability {
         Durability::Kept => prepared.limit.sync().err().as_ref().and_then(Loss::of),
         Durability::Scratch => None,
@@ -120,22 +118,22 @@ async fn run(entry: &Path, order: RunOrder, stdin: Vec<u8>) -> Result<(), NotSta
     record.loss = full.or(unwritten);
     if prepared.held.take().is_none() && order.remove_layout {
         for file in &order.layout {
-            // What stays is removed with the entry.
+            // Remaining files are removed with the entry.
             let _ = std::fs::remove_file(entry.join(&file.destination));
         }
     }
     if let Ok(settled) = prepared.reservation.settle(&record, order.durability) {
         notify(&Notice::Ended);
         if order.durability.is_kept() {
-            // Too late for a better answer: the record is there for the agent,
-            // and a machine that loses it now has lost the action's effects too.
+            // Too late for a better answer: the record exists for the agent, and a machine that
+            // loses it now has lost the action's effects too.
             let _ = settled.sync();
         }
     }
     Ok(())
 }
 
-/// Tells the agent, if it is still there.
+/// Notifies the agent, if it is still running.
 fn notify(notice: &Notice) {
     let mut line = serde_json::to_vec(notice).expect("a notice holds only strings and numbers");
     line.push(b'\n');
@@ -145,13 +143,13 @@ fn notify(notice: &Notice) {
 
 // === impl Prepared ===
 
-/// Everything that can fail, done before the claim.
+/// All steps that can fail, completed before the claim.
 struct Prepared {
     reservation: Reservation,
     stdout: File,
     stderr: File,
     limit: OutputLimit,
-    /// Where another user's files are.
+    /// Directory of another user's files.
     held: Option<Held>,
 }
 
@@ -212,7 +210,7 @@ impl Prepared {
     }
 }
 
-/// Lays the files out, for whoever is to run them.
+/// Copies the files, for the user that runs them.
 fn ready(order: &RunOrder, entry: &Path, outputs: [&File; 2]) -> Result<(), NotStarted> {
     let Some(private) = &order.private else {
         return Ok(lay_out(&order.layout, entry)?);
@@ -227,12 +225,12 @@ fn ready(order: &RunOrder, entry: &Path, outputs: [&File; 2]) -> Result<(), NotS
     })
 }
 
-/// Opened for appending, so that two processes never overwrite each other.
+/// Opens an output file for appending, so that two processes never overwrite each other.
 fn output(path: &Path) -> io::Result<File> {
     OpenOptions::new()
         .append(true)
         .create(true)
-        // It may hold what the task marks as secret.
+        // It may hold values that the task marks as secret.
         .mode(0o600)
         .open(path)
 }
@@ -243,14 +241,14 @@ fn feed(child: &mut Child, bytes: Vec<u8>) {
     };
     if !bytes.is_empty() {
         std::thread::spawn(move || {
-            // The action need not read its stdin.
+            // The action may end without reading its stdin.
             let _ = stdin.write_all(&bytes);
         });
     }
 }
 
-/// The shell's convention: 127 for a missing program, 126 for one that cannot
-/// be executed, and the reason on stderr.
+/// Record of a program that cannot be started, by the shell's convention: 127 for a missing
+/// program, 126 for one that cannot be executed, and the reason on stderr.
 fn cannot_run(entry: &Path, order: &RunOrder, error: &io::Error) -> ExitRecord {
     let program = entry.join(&order.program);
     let text = program::cannot_run(&program, error) + "\n";
@@ -265,7 +263,8 @@ fn cannot_run(entry: &Path, order: &RunOrder, error: &io::Error) -> ExitRecord {
     ExitRecord::not_run(exitcode, None)
 }
 
-/// Adds to standard error why the program's interpreter did not run it, where that is why it ended.
+/// Adds to standard error the reason for which the program's interpreter did not run it, if the
+/// program ended because of that.
 fn explain(entry: &Path, order: &RunOrder, record: &ExitRecord) {
     if record.signal.is_some() || record.cancelled || record.timed_out {
         return;
@@ -325,7 +324,7 @@ async fn watch(
             Step::Wait(at) => at,
             Step::Terminate(at) => {
                 tree::signal_descendants(root, Signal::TERM);
-                // A stopped process takes SIGTERM only when it goes on.
+                // A stopped process handles SIGTERM only after it is continued.
                 tree::signal_descendants(root, Signal::CONT);
                 Some(at)
             }

@@ -1,9 +1,8 @@
-//! Who may start an action: a [`Claim`] on its spool entry, taken once.
+//! The right to start an action: a [`Claim`] on its spool entry, taken once.
 //!
-//! The wrapper takes it right before it starts the action; an agent that finds
-//! an entry without a claim after a restart takes it to make sure that nothing
-//! is started any more. The rule: of both exactly one succeeds, so "it did not
-//! run" is never said of an action that runs.
+//! The wrapper takes it right before it starts the action; an agent that finds an entry without a
+//! claim after a restart takes it to make sure that the action is not started any more. Invariant:
+//! exactly one of both succeeds, so a running action is never reported as not run.
 
 use std::fs::Permissions;
 use std::io::{self, Write as _};
@@ -17,7 +16,7 @@ use crate::process::ProcessIdentity;
 
 const CLAIM_FILE: &str = "claim.json";
 
-/// Who decided over the start of an action.
+/// The decision about the start of an action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Claim {
     /// This process starts and records the action.
@@ -26,7 +25,7 @@ pub(crate) enum Claim {
     Abandoned,
 }
 
-/// Why a claim could not be taken.
+/// Reason for which a claim could not be taken.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ClaimError {
     #[error("the action was claimed before")]
@@ -37,14 +36,14 @@ pub(crate) enum ClaimError {
 
 impl Claim {
     /// Takes the claim. Its content is flushed before its name appears, so no reader finds it
-    /// empty. Its name is not: the claim decides between processes of one boot, and after another
-    /// boot an entry without a claim counts as unknown.
+    /// empty. Its name is not flushed: the claim decides between processes of one boot, and after
+    /// another boot an entry without a claim counts as unknown.
     pub(crate) fn take(&self, entry: &Path, durability: Durability) -> Result<(), ClaimError> {
         let mut file = tempfile::Builder::new()
             .prefix(".claim-")
             .permissions(Permissions::from_mode(0o640))
             .tempfile_in(entry)?;
-        // At once: a file has no buffer, and every action waits for this.
+        // Written at once: a file has no buffer, and every action waits for this.
         let bytes = serde_json::to_vec(self).map_err(io::Error::from)?;
         file.write_all(&bytes)?;
         if durability.is_kept() {

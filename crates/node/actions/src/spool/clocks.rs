@@ -1,7 +1,7 @@
-//! What time it is, by two clocks: [`Clocks`].
+//! The current time, by two clocks: [`Clocks`].
 //!
-//! The wall clock says when something was, and may be set to anything by anyone; the clock since
-//! boot only ever goes on. The rule: what proves how long something is kept goes by the latter.
+//! The wall clock gives the time of an event, but may be set to any value; the clock since boot
+//! only goes forward. Invariant: proofs of how long an entry was kept use the latter.
 
 use std::io;
 use std::time::{Duration, SystemTime};
@@ -10,7 +10,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::process::boot_id;
 
-/// One moment.
+/// One moment by both clocks.
 #[derive(Debug, Clone)]
 pub(crate) struct Clocks {
     pub(crate) wall: SystemTime,

@@ -1,8 +1,8 @@
 //! Survival of an entry's files across power cuts: [`Durability`].
 //!
-//! The rule: what was promised to a requester (a provisional response was sent, or will be) is on
-//! disk before it counts; a blocking request is answered or it failed, so nothing of its entry is
-//! needed after a restart, and no flush of the disk is paid for it.
+//! Invariant: anything promised to a requester (a provisional response was sent, or will be) is on
+//! disk before it counts; a blocking request is answered or has failed, so nothing of its entry is
+//! needed after a restart, and the disk is not flushed for it.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub(crate) enum Durability {
     /// Files survive a power cut: they are flushed before they are renamed into place.
     #[default]
     Kept,
-    /// Files are not flushed: they are of use to processes of this boot only.
+    /// Files are not flushed: only processes of this boot use them.
     Scratch,
 }
 

@@ -1,8 +1,7 @@
 //! One directory of the spool: [`Entry`].
 //!
-//! Everything here blocks on the disk; callers on the runtime go through
-//! `spawn_blocking`. The rule: reads tolerate entries that a crash left half
-//! written, and say so instead of guessing.
+//! All functions block on the disk; callers on the runtime use `spawn_blocking`. Invariant: reads
+//! tolerate entries that a crash left half written, and report that instead of guessing.
 
 use std::fs::{DirBuilder, File, Permissions};
 use std::io::{self, Read, Seek, Write};
@@ -47,7 +46,7 @@ impl Entry {
         self.durability
     }
 
-    /// Makes the directory of a scratch entry.
+    /// Creates the directory of a scratch entry.
     pub(crate) fn make(&self) -> io::Result<()> {
         DirBuilder::new().mode(0o750).create(&self.directory)
     }
@@ -56,7 +55,7 @@ impl Entry {
         &self.directory
     }
 
-    /// The record; an error for one that is missing or cut off.
+    /// Reads the record; an error if it is missing or truncated.
     pub(crate) fn record(&self) -> io::Result<Record> {
         let mut bytes = Vec::new();
         File::open(self.directory.join(METADATA_FILE))?
@@ -65,9 +64,10 @@ impl Entry {
         Ok(decode_errors::json::from_slice(&bytes)?)
     }
 
-    /// Replaces the record. After a power cut it is the one of before or this one, and whole: its content is flushed
-    /// before it gets its name. The name is not. How an action ended stands in the record of its exit; this one says
-    /// besides how often that was sent, and whether it was acknowledged, and an outcome may be sent once more.
+    /// Replaces the record. After a power cut the record is either the previous one or this one,
+    /// and whole: its content is flushed before it gets its name. The name is not flushed. The end
+    /// of the action is in its exit record; this record adds the number of sends and the
+    /// acknowledgement, so after a power cut an outcome may be sent once more.
     pub(crate) fn write_record(&self, record: &Record) -> io::Result<()> {
         let mut file = tempfile::Builder::new()
             .prefix(".record-")
@@ -88,12 +88,12 @@ impl Entry {
         Claim::read(&self.directory)
     }
 
-    /// How the action ended; `None` while that is not recorded.
+    /// The end of the action; `None` while it is not recorded.
     pub(crate) fn exit(&self) -> io::Result<Option<ExitRecord>> {
         ExitRecord::read(&self.directory)
     }
 
-    /// How an action of a pxp-agent ended, whose only record is `exitcode`.
+    /// The end of an action of pxp-agent, whose only record is `exitcode`.
     pub(crate) fn foreign_exit(&self) -> io::Result<Option<ExitRecord>> {
         let text = match std::fs::read_to_string(self.directory.join("exitcode")) {
             Ok(text) => text,
@@ -108,8 +108,8 @@ impl Entry {
         Ok(Some(record))
     }
 
-    /// Records an end that no wrapper records: an action of the agent itself, or
-    /// one that was not started.
+    /// Records an end that no wrapper records: of an action of the agent itself, or of one that was
+    /// not started.
     pub(crate) fn write_exit(&self, record: &ExitRecord) -> Result<(), WriteError> {
         let bytes = serde_json::to_vec(record).expect("a record holds only strings and numbers");
         let path = self.directory.join(ExitRecord::FILE);
@@ -120,8 +120,8 @@ impl Entry {
         std::fs::write(&path, &bytes).map_err(|source| WriteError { path, source })
     }
 
-    /// Leaves a text as an output stream, for an action that had no process; on
-    /// disk before the record that counts it.
+    /// Writes a text as an output stream, for an action that had no process; on disk before the
+    /// record that counts it.
     pub(crate) fn write_output(&self, stream: &str, text: &str) -> io::Result<()> {
         let mut file = File::create(self.directory.join(stream))?;
         file.write_all(text.as_bytes())?;
@@ -131,14 +131,14 @@ impl Entry {
         Ok(())
     }
 
-    /// Puts what a wrapper recorded on disk.
+    /// Flushes the files that a wrapper wrote to disk.
     pub(crate) fn sync(&self) -> io::Result<()> {
         File::open(self.directory.join(ExitRecord::FILE))?.sync_data()?;
         File::open(&self.directory)?.sync_all()
     }
 
-    /// Up to `limit` bytes of a stream from `offset`; nothing where there is no
-    /// such file yet, and nothing beyond the limit, where output is dropped.
+    /// Reads up to `limit` bytes of a stream from `offset`. Empty if the file does not exist yet,
+    /// and beyond the limit from which output is dropped.
     pub(crate) fn output(&self, stream: &str, offset: u64, limit: u64) -> io::Result<Vec<u8>> {
         let mut file = match File::open(self.directory.join(stream)) {
             Ok(file) => file,
@@ -152,7 +152,7 @@ impl Entry {
         Ok(bytes)
     }
 
-    /// True if its files were last made or renamed since the machine was started.
+    /// True if its files were last created or renamed since the machine was started.
     pub(crate) fn is_of_this_boot(&self, now: &Clocks) -> bool {
         let changed = std::fs::metadata(&self.directory).and_then(|meta| meta.modified());
         let booted = now.wall.checked_sub(now.since_boot);

@@ -1,26 +1,25 @@
-//! The spool: what this agent has promised, is doing and has done, on disk.
+//! The spool: requests that this agent has accepted, is executing and has executed, on disk.
 //!
-//! One directory per transaction ([`Entry`]), named by the transaction id and
-//! laid out as pxp-agent does (`metadata`, `pid`, `stdout`, `stderr`,
-//! `exitcode`), so that tools which look into it find what they know:
+//! One directory per transaction ([`Entry`]), named by the transaction id and laid out as by
+//! pxp-agent (`metadata`, `pid`, `stdout`, `stderr`, `exitcode`), so that tools which read it find
+//! the files they know:
 //!
-//! | file | by | what |
+//! | file | written by | content |
 //! |---|---|---|
-//! | `metadata` | agent | [`Record`]: who asked for what; on disk before anything runs |
-//! | `claim.json` | wrapper or agent | [`Claim`]: whether the action was started, and by which process |
-//! | `exit.json` | wrapper or agent | [`ExitRecord`](crate::process::ExitRecord): how it ended |
+//! | `metadata` | agent | [`Record`]: requester and request; on disk before anything runs |
+//! | `claim.json` | wrapper or agent | [`Claim`]: the process that started the action, or that it is never started |
+//! | `exit.json` | wrapper or agent | [`ExitRecord`](crate::process::ExitRecord): the end of the action |
 //! | `output_limit` | wrapper | [`OutputLimit`](crate::process::OutputLimit): bytes of output that count, per stream |
 //! | `stdout`, `stderr` | action | output |
-//! | `pid`, `exitcode` | wrapper | for other tools; never read back for our own entries |
+//! | `pid`, `exitcode` | wrapper | for other tools; never read back for Tutti's own entries |
 //!
-//! Beside them lies `+spool-id`, which names the spool as a memory: with it an orchestrator can
-//! tell "never seen" from "forgotten". It is removed together with entries that an orchestrator may
+//! Beside them is `+spool-id`, the id of the spool as a whole: with it an orchestrator can tell
+//! "never seen" from "forgotten". It is removed together with entries that an orchestrator may
 //! still query, and the spool has another id from then on.
 //!
-//! The rules: an entry appears whole; a file of an entry that was promised is flushed before it
-//! is renamed into place ([`Durability`]); parameters and stdin never reach the
-//! disk; a name from the network becomes a path only as a
-//! [`TransactionId`](pxp::TransactionId).
+//! Invariants: an entry appears whole; a file of an entry that was promised is flushed before it is
+//! renamed into place ([`Durability`]); parameters and stdin are never written to disk; a name from
+//! the network becomes a path only as a [`TransactionId`](pxp::TransactionId).
 
 mod claim;
 mod clocks;

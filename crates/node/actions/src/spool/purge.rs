@@ -1,11 +1,9 @@
-//! Removal of what is older than its time to live. Main function:
-//! [`Spool::purge`].
+//! Removal of entries that are older than their time to live. Main function: [`Spool::purge`].
 //!
-//! The rules: what runs is kept; everything else goes, also what cannot be read
-//! or whose end nobody knows. A clock that jumps backwards makes entries look
-//! younger, never older; one that jumps forwards takes no outcome that nobody
-//! has safe. Where something goes that may still be asked for, the spool's id
-//! goes first.
+//! Invariants: entries of running actions are kept; all others are removed, including those that
+//! cannot be read or whose end is unknown. A clock that jumps backwards makes entries look younger,
+//! never older; one that jumps forwards removes no unacknowledged outcome. If an entry that may
+//! still be queried is removed, the spool's id is removed first.
 
 use std::time::{Duration, SystemTime};
 
@@ -17,8 +15,8 @@ use super::{Clocks, Entry, Record, Spool};
 use crate::defaults::SPOOL_MEMORY;
 
 impl Spool {
-    /// Removes entries older than `ttl`, except those that `is_active`. Returns
-    /// how many went.
+    /// Removes entries older than `ttl`, except those that `is_active`. Returns the number of
+    /// entries removed.
     pub(crate) fn purge(
         &self,
         ttl: Duration,
@@ -35,7 +33,7 @@ impl Spool {
                 Going::Missed => self.forget_id()?,
                 Going::Unnoticed => {}
             }
-            // One step to make it unknown, then the slow part.
+            // One step makes the entry unknown, then comes the slow part.
             let doomed = self.directory().join(format!("{PURGE_PREFIX}{id}"));
             if std::fs::rename(entry.path(), &doomed).is_ok() {
                 std::fs::remove_dir_all(&doomed)?;
@@ -46,14 +44,14 @@ impl Spool {
     }
 }
 
-/// How an entry goes that is too old by the wall clock.
+/// Decision about an entry that is too old by the wall clock.
 #[derive(Debug, PartialEq, Eq)]
 enum Going {
-    /// It does not: the clock since boot knows better.
+    /// The entry is kept: by the clock since boot it is younger.
     Stays,
-    /// Somebody may ask for it, and must not be told that it never was.
+    /// The entry is removed and may still be queried: the answer must not be that it never existed.
     Missed,
-    /// Nobody asks for it any more.
+    /// The entry is removed and is not queried any more.
     Unnoticed,
 }
 
@@ -63,7 +61,7 @@ impl Going {
             return Self::Missed;
         };
         let Some(extension) = &record.tutti else {
-            // A pxp-agent took it, and that never vouches.
+            // It was written by pxp-agent, which never reports a spool id.
             return Self::Unnoticed;
         };
         let same_boot = extension.boot_id == now.boot_id;
@@ -79,7 +77,7 @@ impl Going {
 }
 
 impl Entry {
-    /// Time since the youngest of its start, its end and its last change.
+    /// Time since the latest of its start, its end and its last change.
     pub(crate) fn age(&self, now: SystemTime) -> Duration {
         let changed = std::fs::metadata(self.path())
             .and_then(|meta| meta.modified())
@@ -104,7 +102,7 @@ mod tests {
 
     const MINUTE: Duration = Duration::from_secs(60);
 
-    /// The wall clock so much ahead, on a machine that is up for so long, in `boot`.
+    /// A wall clock ahead by `ahead`, on a machine that has been up for `since_boot`, in `boot`.
     fn clocks(ahead: Duration, since_boot: Duration, boot: &str) -> Clocks {
         Clocks {
             wall: SystemTime::now() + ahead,
@@ -119,7 +117,7 @@ mod tests {
         record
     }
 
-    /// What goes, and whether the spool still vouches with the same id.
+    /// The number of removed entries, and true if the spool still reports the same id.
     fn purged(record: &Record, ttl: Duration, now: &Clocks) -> (usize, bool) {
         let dir = tempfile::tempdir().unwrap();
         let spool = Spool::open(dir.path()).unwrap();

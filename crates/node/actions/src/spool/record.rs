@@ -1,7 +1,7 @@
 //! The `metadata` file of a spool entry: [`Record`].
 //!
-//! Keys are pxp-agent's; ours are under `tutti`. The rule: parameters are not
-//! written (`request_params` is always `{}`), results are not copied into it.
+//! Keys are pxp-agent's; Tutti's are under `tutti`. Invariant: parameters are not written
+//! (`request_params` is always `{}`), results are not copied into it.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use pcp::PcpUri;
 use pxp::TransactionId;
 use serde::{Deserialize, Serialize};
 
-/// What is known of a transaction.
+/// Stored facts about a transaction.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub(crate) requester: PcpUri,
@@ -29,28 +29,28 @@ pub(crate) struct Record {
     pub(crate) results_are_valid: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) execution_error: Option<String>,
-    /// Absent in entries that a pxp-agent left behind.
+    /// Absent in entries that pxp-agent left behind.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) tutti: Option<Extension>,
 }
 
-/// Where a transaction stands, in pxp-agent's words.
+/// Status of a transaction, in pxp-agent's words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Status {
     Running,
     Success,
     Failure,
-    /// Nobody can know how it ended.
+    /// The end of the action cannot be determined.
     Undetermined,
 }
 
-/// What this agent adds.
+/// Fields that this agent adds.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Extension {
-    /// The boot in which the request was taken.
+    /// Id of the boot in which the request was accepted.
     pub(crate) boot_id: String,
-    /// When in that boot, in milliseconds since its start.
+    /// Time at which the request was accepted, in milliseconds since that boot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) boot_ms: Option<u64>,
     pub(crate) result: ResultKind,
@@ -66,25 +66,25 @@ fn is_extended() -> bool {
     true
 }
 
-/// What becomes of the output.
+/// Interpretation of the output.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ResultKind {
     /// `{exitcode, stdout, stderr}`.
     Output,
-    /// stdout is the result, in JSON (external modules); the keys that must be
-    /// there.
+    /// Stdout is the result, in JSON (external modules), with the keys that are required.
     Json { required: BTreeSet<String> },
-    /// What the runner of `pxp-module-puppet` left, or the lack of it.
+    /// The result left by the runner of `pxp-module-puppet`, or built without it.
     Puppet,
 }
 
 /// Form in which output that is too large goes to the requester.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Carriage {
-    /// Up to `max-output-bytes` of each stream, marked as cut. For requesters that understand the mark.
+    /// Up to `max-output-bytes` of each stream, marked as cut. For requesters that understand the
+    /// mark.
     Cut,
-    /// All that a message holds, and an error for what it does not hold, as pxp-agent.
+    /// Complete output, and an error if a message cannot hold it, as in pxp-agent.
     Whole,
 }
 
@@ -94,12 +94,12 @@ impl Carriage {
     }
 }
 
-/// How far the outcome got.
+/// Delivery state of the outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Delivery {
-    /// Times it was handed to a connection.
+    /// Number of times it was handed to a connection.
     pub(crate) sends: u32,
-    /// The requester has it safe.
+    /// True once the requester has confirmed that it stored the outcome.
     pub(crate) acknowledged: bool,
 }
 

@@ -1,7 +1,7 @@
-//! Taking a task's secrets out of its spool entry: [`Entry::scrub`].
+//! Removal of a task's secrets from its spool entry: [`Entry::scrub`].
 //!
-//! The rules: what a task wrote under `_sensitive` stays on disk until the orchestrator has it safe, and no
-//! longer; the file keeps its length, and what was no secret stays readable.
+//! Invariants: the value of a task's `_sensitive` key stays on disk until the orchestrator has
+//! acknowledged it, and no longer; the file keeps its length, and other content stays readable.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -14,11 +14,11 @@ use serde_json::{Map, Value};
 use super::{Entry, STDOUT_FILE};
 use crate::defaults::SCRUB_PARSED_BYTES;
 
-/// Bytes that are read or written at once.
+/// Number of bytes that are read or written at once.
 const PIECE: usize = 64 << 10;
 
 impl Entry {
-    /// Removes what stands under `_sensitive` in standard output. `Ok(false)`: there was nothing.
+    /// Removes the value of `_sensitive` from standard output. `Ok(false)`: there was none.
     pub(crate) fn scrub(&self) -> io::Result<bool> {
         let path = self.path().join(STDOUT_FILE);
         let file = match OpenOptions::new().read(true).write(true).open(path) {
@@ -58,7 +58,7 @@ fn find(file: &File) -> io::Result<Option<u64>> {
     }
 }
 
-/// The result without its secret, as long as it was; `None`: it is none that can be read.
+/// The result without its secret, with unchanged length; `None`: it is not a readable result.
 fn redacted(file: &File, length: u64) -> io::Result<Option<Vec<u8>>> {
     if length > SCRUB_PARSED_BYTES {
         return Ok(None);
@@ -80,7 +80,8 @@ fn redacted(file: &File, length: u64) -> io::Result<Option<Vec<u8>>> {
     Ok(Some(shown))
 }
 
-/// Makes zeros of the rest of a file; as a hole where the file system has them, since the file may be long.
+/// Overwrites the rest of a file with zeros; as a hole if the file system supports it, since the
+/// file may be long.
 fn erase(file: &File, from: u64, length: u64) -> io::Result<()> {
     let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     if fallocate(file, hole, from, length.saturating_sub(from)).is_ok() {

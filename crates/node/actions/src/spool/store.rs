@@ -1,7 +1,7 @@
 //! The spool directory as a whole: [`Spool`].
 //!
-//! The rule: an entry is made in one step (`rename`) and is on disk before
-//! [`Spool::create`] returns, so a transaction id is either new or known.
+//! Invariant: an entry is created in one step (`rename`) and is on disk before [`Spool::create`]
+//! returns, so a transaction id is either new or known.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -16,8 +16,8 @@ use uuid::Uuid;
 use super::entry::METADATA_FILE;
 use super::{Entry, Record};
 
-/// Never a transaction id, for its first character; but not hidden, so that `rm -rf spool/*` takes
-/// it along with the entries, and takes it first.
+/// File with the spool's id. Its first character keeps it from being a transaction id; but it is
+/// not hidden, so that `rm -rf spool/*` removes it along with the entries, and removes it first.
 pub(super) const ID_FILE: &str = "+spool-id";
 /// Names that begin with a dot are never transaction ids.
 const NEW_PREFIX: &str = ".new-";
@@ -38,7 +38,7 @@ pub struct OpenSpoolError {
     source: io::Error,
 }
 
-/// Why a transaction got no entry.
+/// Reason for which no entry was created for a transaction.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CreateEntryError {
     #[error("the transaction is known")]
@@ -51,7 +51,7 @@ pub(crate) enum CreateEntryError {
 }
 
 impl Spool {
-    /// Opens the spool, making it when needed, and proves that it is writable.
+    /// Opens the spool, creates it if needed, and proves that it is writable.
     pub(crate) fn open(directory: &Path) -> Result<Self, OpenSpoolError> {
         let open = || -> io::Result<Self> {
             make_directory(directory)?;
@@ -68,13 +68,13 @@ impl Spool {
         })
     }
 
-    /// The id of this memory, a new one where there is none: to be announced before requests come.
+    /// The id of the spool; a new one if there is none. To be announced before requests arrive.
     pub(crate) fn id(&self) -> io::Result<Uuid> {
         let path = self.directory.join(ID_FILE);
         match std::fs::read_to_string(&path) {
             Ok(text) => match text.trim().parse() {
                 Ok(id) => return Ok(id),
-                // Unreadable: a new identity is the honest answer.
+                // Unreadable: a new id is the only truthful answer.
                 Err(_) => std::fs::remove_file(&path)?,
             },
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -83,22 +83,22 @@ impl Spool {
         let id = Uuid::new_v4();
         durable::create_new(&path, format!("{id}\n").as_bytes(), 0o640)
             .map_err(|error| error.source)?;
-        // Where another was faster, its id counts.
+        // If another process was faster, its id counts.
         std::fs::read_to_string(&path)?
             .trim()
             .parse()
             .map_err(io::Error::other)
     }
 
-    /// The id as it lies on the disk now, or none: then the memory may have gone with it. Read
-    /// after an entry was not found, it vouches that there was none.
+    /// The id on the disk now, or none: in that case entries may be gone with it. Read after an
+    /// entry was not found, it proves that there was none.
     pub(crate) fn vouched_id(&self) -> Option<Uuid> {
         let text = std::fs::read_to_string(self.directory.join(ID_FILE)).ok()?;
         text.trim().parse().ok()
     }
 
-    /// Makes it another memory, durably, before something is taken out of it. Needs no room, so
-    /// that also a full disk can be purged; the next [`Spool::id`] makes the new id.
+    /// Removes the id, durably, before entries are removed. Needs no disk space, so that a full
+    /// disk can be purged too; the next [`Spool::id`] creates the new id.
     pub(super) fn forget_id(&self) -> io::Result<()> {
         durable::remove(&self.directory.join(ID_FILE)).map_err(|error| error.source)?;
         Ok(())
@@ -108,10 +108,10 @@ impl Spool {
         &self.directory
     }
 
-    /// Makes the entry of a new transaction; it is on disk on return.
+    /// Creates the entry of a new transaction; it is on disk on return.
     pub(crate) fn create(&self, record: &Record) -> Result<Entry, CreateEntryError> {
         let directory = self.path_of(&record.transaction_id);
-        // Also where there is no room for another: a known one is never said not to have run.
+        // Checked even if the disk is full: a known transaction is never reported as not run.
         if directory.exists() {
             return Err(CreateEntryError::Exists);
         }
@@ -149,8 +149,8 @@ impl Spool {
         synced
     }
 
-    /// An entry for an action whose result is not kept; yet to be
-    /// [made](Entry::make), so that it can be known as used before it is there.
+    /// An entry for an action whose result is not kept; yet to be [made](Entry::make), so that it
+    /// can be registered as used before it exists.
     pub(crate) fn scratch(&self) -> Entry {
         Entry::scratch_at(
             self.directory
@@ -189,7 +189,8 @@ impl Spool {
         self.directory.join(id.as_str())
     }
 
-    /// Removes what a crash left that came in the middle of [`Spool::create`], of [`Spool::id`] or of a purge.
+    /// Removes leftovers of a crash in the middle of [`Spool::create`], of [`Spool::id`] or of a
+    /// purge.
     fn remove_leftovers(&self) -> io::Result<()> {
         for file in std::fs::read_dir(&self.directory)? {
             let file = file?;
@@ -205,8 +206,8 @@ impl Spool {
     }
 }
 
-/// The record is on disk before the entry has its name: a power cut leaves the entry whole or not
-/// at all.
+/// Writes the record to disk before the entry gets its name: a power cut leaves the entry whole or
+/// not at all.
 fn fill_and_move(new: &Path, directory: &Path, metadata: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new()
         .write(true)

@@ -1,4 +1,4 @@
-//! Actions and their outcomes, as an orchestrator sees them.
+//! Actions and their outcomes, from the orchestrator's side.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -54,7 +54,7 @@ async fn without_notify_outcome_only_the_status_tells() {
     assert_eq!(node.broker.provisional().await, id);
     let exitcode = node.entry(&id).join("exitcode");
     super::fake::until("the action ends", || exitcode.exists()).await;
-    // Nothing came between: the next message is the answer to this.
+    // No message came in between: the next one is the answer to this.
     let status = node.status(&id).await;
     assert_eq!((status.status, status.exitcode), (Status::Failure, Some(7)));
 }
@@ -128,7 +128,7 @@ async fn a_large_output_is_cut_and_its_size_told() {
     assert_eq!(kept, 70_000_000, "all of it is in the spool");
 }
 
-/// 20 MB are what a pxp-agent delivers.
+/// A pxp-agent delivers 20 MB too.
 #[tokio::test]
 async fn a_stock_controller_gets_the_whole_output_or_an_error_and_never_a_part() {
     let node = Node::start_with(|config, _| config.max_message_bytes = 21_000_000).await;
@@ -219,7 +219,7 @@ async fn the_environment_is_scrubbed_and_the_place_is_the_root() {
 #[tokio::test]
 async fn no_descriptor_of_the_agent_or_the_wrapper_reaches_the_action() {
     let node = Node::start().await;
-    // Open in the agent and inherited by what it starts, as by a careless parent.
+    // Open in the agent and inherited by its children, as from a careless parent process.
     let inherited = std::fs::File::open("/dev/null").unwrap();
     rustix::io::fcntl_setfd(&inherited, rustix::io::FdFlags::empty()).unwrap();
     let result = run(&node, "ls /proc/self/fd").await;

@@ -1,5 +1,5 @@
-//! How requests are answered: errors, status, and in which order. `docs/stock-peers.md` has the
-//! numbers of these behaviours.
+//! Answers to requests: errors, status, and their order. `docs/stock-peers.md` has the numbers of
+//! these behaviours.
 
 use pxp::Body;
 use pxp::action::Status;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::fake::{Node, request, until};
 
-/// What a blocking request is answered with, if that is an error.
+/// The error that answers a blocking request.
 async fn refused(node: &Node, module: &str, action: &str, params: &Value) -> (String, String) {
     let id = node.blocking(module, action, params);
     (id.to_string(), node.broker.error().await)
@@ -104,7 +104,7 @@ async fn invalid_input_names_the_request() {
 #[tokio::test]
 async fn what_cannot_be_carried_out_names_the_request() {
     let node = Node::start().await;
-    // No primary server is configured, so no file can be had.
+    // No primary server is configured, so no file can be fetched.
     let file = json!({
         "filename": "x.sh", "sha256": "ab".repeat(32), "uri": {"path": "/x", "params": {}},
     });
@@ -141,13 +141,13 @@ async fn an_answer_that_no_message_holds_becomes_an_error() {
     assert_eq!(node.broker.provisional().await, id);
     let error = node.broker.error().await;
     assert!(error.ends_with("exceeded max-message-size 200"), "{error}");
-    // It ran all the same, and is told where there is room.
+    // The action ran anyway, and its outcome is sent once the limit allows it.
     node.broker.limit_results(usize::MAX);
     let status = node.status(&id).await;
     assert_eq!((status.status, status.exitcode), (Status::Success, Some(0)));
 }
 
-/// The answer to a query, less the spool's id.
+/// The answer to a query, without the spool's id.
 async fn status_keys(node: &Node, id: &pxp::TransactionId) -> Value {
     node.blocking("status", "query", &json!({"transaction_id": id}));
     let mut status = node.broker.results().await;

@@ -1,5 +1,5 @@
-//! What an action's process sees, and what of it is told and kept. `docs/stock-peers.md` has the
-//! numbers of these behaviours.
+//! Environment of an action's process, and the reported and kept parts of its output.
+//! `docs/stock-peers.md` has the numbers of these behaviours.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -103,7 +103,7 @@ async fn a_signal_is_a_failure_also_in_the_status() {
     assert_eq!((status.exitcode, status.signal), (Some(137), Some(9)));
 }
 
-/// One stream as it is told: the text, and the exact bytes where they are others.
+/// One stream as reported: the text, and the exact bytes if they differ.
 type Told = (Option<&'static str>, Option<&'static [u8]>);
 
 const NOTHING: Told = (None, None);
@@ -192,7 +192,8 @@ async fn an_action_has_a_group_and_a_session_away_from_the_agent() {
         panic!("{stdout}")
     };
     assert_eq!((pid, group), (lines[1], lines[1]), "it leads its group");
-    // Read as text: it is 0 where who leads our session is outside of our process namespace.
+    // Parsed as text: the value is 0 if the leader of our session is outside of our process
+    // namespace.
     let ours = std::fs::read_to_string("/proc/self/stat").unwrap();
     assert_ne!(
         Some(session),
@@ -217,7 +218,7 @@ async fn input_that_nobody_reads_does_no_harm_without_waiting_either() {
             (0, Some("done\n"))
         );
     }
-    // The agent is as well as before.
+    // The agent still works.
     assert_eq!(blocking(&node, "echo alive").await.exitcode, 0);
 }
 

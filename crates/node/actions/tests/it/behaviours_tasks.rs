@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::fake::{Node, until};
 use super::tasks::{cached, run};
 
-/// Says by which ways its input came.
+/// Prints the ways by which its input arrived.
 const WAYS: &str =
     "#!/bin/sh\n[ -n \"$(cat)\" ] && echo stdin\n[ -n \"$PT_a\" ] && echo environment\ntrue\n";
 
@@ -119,12 +119,12 @@ async fn a_hit_in_the_cache_is_noted_on_its_directory() {
         directory.join("init.sh").exists(),
         "<cache>/<sha256>/<basename>"
     );
-    // Not so long that the purge takes it.
+    // Not old enough for the purge.
     let hour = std::time::Duration::from_secs(3600);
     let earlier = SystemTime::now() - hour;
     let times = FileTimes::new().set_modified(earlier);
     File::open(&directory).unwrap().set_times(times).unwrap();
-    // No primary server is configured: only a hit can answer.
+    // No primary server is configured: only a cache hit can answer.
     let result = run(&node, &json!({"task": "m", "input": {}, "files": [file]})).await;
     assert_eq!(result.stdout.as_deref(), Some("hit\n"));
     let used = std::fs::metadata(&directory).unwrap().modified().unwrap();
@@ -160,7 +160,7 @@ async fn the_tree_of_a_multi_file_task_stays_in_its_spool_entry() {
     assert_eq!(node.broker.provisional().await, id);
     let result = node.broker.result().await;
     let installdir = node.entry(&id).join("files");
-    // The place is the root, so the relative name leads nowhere.
+    // The working directory is the root, so the relative name does not exist.
     let expected = format!("/\n{}\n{library}", installdir.display());
     assert_eq!(
         result.stdout.as_deref(),

@@ -1,5 +1,5 @@
-//! Disks that fill up. A limit on the size of files stands in for one that is
-//! full: writes fail in the same place, and no mount is needed.
+//! Full disks. A limit on the size of files simulates one: writes fail in the same place, and no
+//! mount is needed.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -10,11 +10,11 @@ use super::fake::{Node, until};
 
 const MIB: u64 = 1024 * 1024;
 
-/// A node whose wrappers and actions cannot make files larger than this.
+/// A node whose wrappers and actions cannot create files larger than this.
 async fn limited(kibibytes: u32) -> Node {
     Node::start_with(|config, _| {
         let wrapper = config.wrapper.remove(0);
-        // Ignored, the signal becomes an error of the write.
+        // If the signal is ignored, the write fails with an error.
         let script = format!("trap '' XFSZ; ulimit -f {kibibytes}; exec \"$0\" \"$@\"");
         config.wrapper = vec!["/bin/bash".into(), "-c".into(), script.into(), wrapper];
     })
@@ -98,11 +98,11 @@ async fn output_beyond_the_limit_gives_its_room_back_while_the_action_goes_on() 
     assert!(room < 2 * MIB, "{room}");
 }
 
-/// A small file system of its own, for as long as this lives; what is in a spool on it fills it.
+/// A small file system of its own, unmounted on drop; the output of an action fills it.
 struct TinyDisk(std::path::PathBuf);
 
 impl TinyDisk {
-    /// `None`: this user may not mount.
+    /// Mounts the file system; `None`: this user may not mount.
     #[expect(
         clippy::print_stdout,
         reason = "who reads the test's output is to know"
@@ -164,7 +164,7 @@ async fn an_action_whose_output_found_no_room_is_told_with_cause_place_and_step(
     ] {
         assert!(told.contains(part), "{part}: {told}");
     }
-    // The next agent tells it again: it was recorded on the full disk.
+    // The next agent sends the outcome again: it was recorded on the full disk.
     node.restart().await;
     let again = node.broker.result().await;
     assert_eq!((again.exitcode, again.stderr), (1, Some(told)));
@@ -172,7 +172,7 @@ async fn an_action_whose_output_found_no_room_is_told_with_cause_place_and_step(
     drop(file);
     std::fs::remove_file(&filler).unwrap();
     node.blocking("command", "run", &json!({"command": "echo words"}));
-    // The first outcome, which nobody acknowledged, may come again in between.
+    // The first outcome, which is not acknowledged, may arrive again in between.
     let result = loop {
         let result = node.broker.result().await;
         if result.exitcode == 0 {

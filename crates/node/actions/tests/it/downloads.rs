@@ -23,7 +23,7 @@ async fn site(answers: &[Answer]) -> Site {
     site_with(answers, |_| {}).await
 }
 
-/// A site whose downloads have other settings than the usual ones.
+/// A site with changed download settings.
 async fn site_with(answers: &[Answer], change: impl FnOnce(&mut DownloadConfig)) -> Site {
     let directory = tempfile::tempdir().unwrap();
     let certificates = Certificates::make(directory.path());
@@ -126,7 +126,7 @@ async fn temporary_failures_are_tried_again() {
     assert_eq!(site.primary.requests().len(), 2);
 }
 
-/// A site whose downloads wait for milliseconds between their tries.
+/// A site whose downloads wait for milliseconds between their attempts.
 async fn impatient(answers: &[Answer], total: Duration) -> Site {
     let change = |downloads: &mut DownloadConfig| {
         downloads.backoff_max = Duration::from_millis(2);
@@ -268,7 +268,7 @@ async fn the_server_that_a_request_names_comes_before_those_of_the_configuration
         .await;
         asking(&node, &[named.uri()], &task(TASK));
         assert_eq!(node.broker.result().await.exitcode, 0);
-        // As agents are told that know no such member, which a broker between hides.
+        // The form used for agents that do not know this key, which a broker in between hides.
         let mut params = task(b"another");
         params["files"][0]["sha256"] = json!(sha256(TASK));
         let authority = named.uri().replacen("https://", "@", 1);

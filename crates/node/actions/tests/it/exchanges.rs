@@ -1,7 +1,8 @@
-//! Conversations with a pxp-agent, replayed against this agent: the same answers in the same order.
+//! Recorded conversations with a pxp-agent, replayed against this agent: the same answers in the
+//! same order.
 //!
-//! `crates/wire/pxp/tests/exchanges/sequences.json` has the steps. `$T` and `$U` stand for transaction ids, `$M` for the id
-//! of the request message.
+//! `crates/wire/pxp/tests/exchanges/sequences.json` has the steps. `$T` and `$U` stand for
+//! transaction ids, `$M` for the id of the request message.
 
 use pcp::MessageId;
 use pxp::{Body, TransactionId};
@@ -13,7 +14,7 @@ use super::fake::{Node, orchestrator, until};
 
 const SEQUENCES: &str = include_str!("../../../../wire/pxp/tests/exchanges/sequences.json");
 
-/// Keys that this agent adds to the results of a stock one.
+/// Keys that this agent adds to the results of a stock agent.
 const ADDED_KEYS: [&str; 1] = ["spool_id"];
 
 #[derive(Deserialize)]
@@ -30,7 +31,7 @@ struct Step {
     #[serde(rename = "type")]
     message_type: String,
     data: Value,
-    /// Sent when the agent is done with the transaction and knows it from its spool only.
+    /// Sent when the agent has finished the transaction and knows it from its spool only.
     #[serde(default)]
     after_end: bool,
 }
@@ -42,7 +43,7 @@ enum Side {
     Agent,
 }
 
-/// Takes away what this agent adds: keys, and the cause behind the usual text of an error.
+/// Removes this agent's additions: keys, and the cause after the usual text of an error.
 fn as_recorded(mut data: Value, recorded: &Value) -> Value {
     let usual = recorded["description"].as_str();
     let told = data["description"].as_str();
@@ -58,7 +59,7 @@ fn as_recorded(mut data: Value, recorded: &Value) -> Value {
     data
 }
 
-/// Waits until the agent is done with a transaction that told its outcome.
+/// Waits until the agent has finished a transaction whose outcome was sent.
 async fn forget_the_turn(node: &Node, id: &TransactionId) {
     let transaction_id = id.clone();
     let acknowledgement = Body::OutcomeAck { transaction_id };

@@ -1,4 +1,4 @@
-//! Facts: how often they are collected, and what is left of the programs that tell them.
+//! Facts: the number of collections, and the cleanup of the programs that print facts.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::fake::{Node, PATIENCE, until, wrapper};
 
-/// Puts programs of the names that Puppet and Facter have into `directory`.
+/// Installs programs named like Puppet and Facter in `directory`.
 fn install(directory: &Path, body: &str) {
     std::fs::create_dir_all(directory).unwrap();
     for name in ["puppet", "facter"] {
@@ -20,7 +20,7 @@ fn install(directory: &Path, body: &str) {
     }
 }
 
-/// A node with such programs, whose facts are fresh for `fresh`.
+/// A node with such programs, whose facts stay fresh for `fresh`.
 async fn node(fresh: Duration, body: impl FnOnce(&Path) -> String) -> Node {
     Node::start_with(|config, dir| {
         install(&dir.join("bin"), &body(dir));
@@ -72,7 +72,7 @@ async fn facts_are_collected_once_at_a_time_and_not_while_they_are_fresh() {
     assert_eq!(fresh.broker.results().await["facts"]["kernel"], "Other");
     assert_eq!(runs(&fresh.dir.path().join("ledger")), 1);
 
-    // A second one beside the first would find its directory.
+    // A second program beside the first would find its directory.
     let never_fresh = node(Duration::ZERO, |dir| {
         let (lock, ledger) = (dir.join("lock"), dir.join("ledger"));
         let (lock, ledger) = (lock.display(), ledger.display());
@@ -106,7 +106,7 @@ async fn an_agent_that_stops_ends_the_programs_that_tell_facts() {
     .await;
 }
 
-/// What a `kill -9` of the agent does is to close its end of the pipe.
+/// A `kill -9` of the agent closes its end of the pipe.
 #[tokio::test]
 async fn a_killed_agent_takes_the_programs_that_tell_facts_along() {
     let mut attendant = Command::new(wrapper())

@@ -1,5 +1,4 @@
-//! A broker that is not there: [`Broker`] records what the engine sends, and can
-//! be away.
+//! A fake broker: [`Broker`] records the messages of the engine, and can be disconnected.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +13,7 @@ use pxp::{Body, Request, Response, TransactionId};
 use serde_json::{Value, json};
 use tokio::sync::{Mutex, mpsc, watch};
 
-/// Far beyond what anything here takes; a test that waits so long has failed.
+/// Far longer than any step of these tests; one that waits so long has failed.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(super) fn orchestrator() -> PcpUri {
@@ -70,7 +69,7 @@ impl Broker {
         })
     }
 
-    /// Refuses results and errors beyond this size from now on.
+    /// From now on, refuses results and errors larger than this.
     pub(super) fn limit_results(&self, bytes: usize) {
         self.max_results_bytes.store(bytes, Ordering::SeqCst);
     }
@@ -79,7 +78,7 @@ impl Broker {
         self.connected.send_replace(connected);
     }
 
-    /// The next message.
+    /// Waits for the next message.
     pub(super) async fn next(&self) -> Body {
         let mut received = self.received.lock().await;
         tokio::time::timeout(PATIENCE, received.recv())
@@ -136,7 +135,7 @@ impl Node {
         Self::start_with(|_, _| {}).await
     }
 
-    /// A node whose settings `change` adapts; it gets the node's directory.
+    /// A node with settings changed by `change`, which gets the node's directory.
     pub(super) async fn start_with(change: impl FnOnce(&mut EngineConfig, &Path)) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let mut config = EngineConfig::new(
@@ -158,8 +157,8 @@ impl Node {
         }
     }
 
-    /// Another agent process over the same directories. The old one's tasks end,
-    /// as they would with its process.
+    /// Starts another engine over the same directories. The old engine's tasks end, as they would
+    /// with its process.
     pub(super) async fn restart(&mut self) {
         self.engine.shutdown(PATIENCE).await;
         self.engine = Engine::start(self.config.clone(), Arc::clone(&self.broker) as _)
@@ -183,7 +182,7 @@ impl Node {
         id
     }
 
-    /// Asks for the outcome to be told.
+    /// Sends a non-blocking request.
     pub(super) fn non_blocking(&self, module: &str, action: &str, params: &Value) -> TransactionId {
         let request = request(module, action, params, Some(true));
         let id = request.transaction_id.clone();
@@ -191,7 +190,7 @@ impl Node {
         id
     }
 
-    /// Starts a command and waits until it was taken.
+    /// Starts a command and waits until it was accepted.
     pub(super) async fn command(&self, command: &str) -> TransactionId {
         let id = self.non_blocking("command", "run", &json!({ "command": command }));
         assert_eq!(self.broker.provisional().await, id);
@@ -234,8 +233,8 @@ pub(super) fn wrapper() -> PathBuf {
     wrapper
 }
 
-/// Waits for a condition that another process brings about. There is no event to
-/// wait for, so it looks; the time between is not what is tested.
+/// Waits for a condition that another process brings about. There is no event to wait for, so it
+/// polls; the interval is not under test.
 pub(super) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     let deadline = tokio::time::Instant::now() + PATIENCE;
     while !holds() {

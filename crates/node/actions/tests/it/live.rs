@@ -1,4 +1,4 @@
-//! Output while it is written, within the credit.
+//! Live output, within the credit.
 
 use pxp::{Body, Output, Stream};
 use serde_json::json;
@@ -154,7 +154,7 @@ async fn live_output_and_the_spool_respect_sensitive() {
         Stream::Stdout => out.extend_from_slice(&output.data),
         Stream::Stderr => err.extend_from_slice(&output.data),
     };
-    // Standard error goes on behind what is kept back of standard output.
+    // Standard error goes on although a part of standard output is held back.
     while err != b"seen\n" || out.is_empty() {
         match node.broker.next().await {
             Body::Output(output) => collect(output, &mut out, &mut err),
@@ -162,7 +162,7 @@ async fn live_output_and_the_spool_respect_sensitive() {
             other => panic!("no output: {other:?}"),
         }
     }
-    // What protects it until the orchestrator has it.
+    // The file's mode protects it until the orchestrator has the outcome.
     let mode = std::os::unix::fs::PermissionsExt::mode(&stdout.metadata().unwrap().permissions());
     assert_eq!(mode & 0o777, 0o600);
     std::fs::write(&go, "").unwrap();
@@ -204,7 +204,7 @@ fn files_with(directory: &std::path::Path, text: &str) -> Vec<std::path::PathBuf
         let path = entry.unwrap().path();
         match path.is_dir() {
             true => found.extend(files_with(&path, text)),
-            // What is replaced meanwhile was there and is gone.
+            // Replaced content existed and is gone.
             false => {
                 let bytes = std::fs::read(&path).unwrap_or_default();
                 if bytes.windows(text.len()).any(|it| it == text.as_bytes()) {

@@ -1,5 +1,5 @@
-//! The engine from outside: one binary for all integration tests, with real processes,
-//! files and restarts, and a broker that only records.
+//! Integration tests of the engine in one binary, with real processes, files and restarts, and a
+//! broker that only records.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What a power cut leaves in the spool, and what the next agent says of it.
+//! State of the spool after a power cut, and the next agent's reports about it.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use super::fake::{Node, PATIENCE, orchestrator, request, until, wrapper};
 const NOT_KNOWN: &str = "the outcome is not known";
 const RESTARTED: &str = "the machine was restarted";
 
-/// An entry as an action of an earlier boot leaves it when the power goes, without a claim.
+/// An entry of an action of an earlier boot, interrupted by a power cut, without a claim.
 async fn interrupted(node: &Node) -> (TransactionId, PathBuf) {
     let model = node.command("true").await;
     assert_eq!(node.broker.result().await.exitcode, 0);
@@ -23,7 +23,7 @@ async fn interrupted(node: &Node) -> (TransactionId, PathBuf) {
     .await;
     node.engine.shutdown(PATIENCE).await;
     let model = std::fs::read(directory.join("metadata")).unwrap();
-    // Its outcome is not to be told again.
+    // Its outcome is not to be sent again.
     std::fs::remove_dir_all(directory).unwrap();
     let mut record: Value = serde_json::from_slice(&model).unwrap();
     let id = TransactionId::random();
@@ -99,7 +99,7 @@ async fn an_entry_whose_record_came_back_empty_is_told_to_whoever_asks_and_never
     assert!(!ran.exists());
 }
 
-/// A node whose wrappers are traced into the file that is returned.
+/// A node whose wrappers are traced into the returned file.
 async fn traced_node() -> (Node, PathBuf) {
     let mut log = PathBuf::new();
     let node = Node::start_with(|config, dir| {
@@ -115,7 +115,7 @@ async fn traced_node() -> (Node, PathBuf) {
     (node, log)
 }
 
-/// Whether the file that became `name` was flushed first.
+/// True if the file that became `name` was flushed first.
 fn flushed_first(trace: &str, name: &str) -> bool {
     let renamed = trace
         .lines()

@@ -1,4 +1,4 @@
-//! A primary server that serves what a test tells it to: [`Primary`].
+//! A primary server with scripted answers: [`Primary`].
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -41,7 +41,7 @@ struct Script {
     requests: Vec<String>,
 }
 
-/// Demands client certificates, as a Puppet server does.
+/// A primary server that requires client certificates, as a Puppet server does.
 #[derive(Debug)]
 pub(super) struct Primary {
     address: SocketAddr,
@@ -88,7 +88,7 @@ impl Certificates {
 }
 
 impl Primary {
-    /// Gives these answers, the last one again and again.
+    /// Starts a server that gives these answers, repeating the last one.
     pub(super) async fn start(files: TlsFiles, answers: &[Answer]) -> Self {
         let tls = ServerTls::load(files, ClientAuth::Required).unwrap();
         let acceptor = TlsAcceptor::from(tls.current());

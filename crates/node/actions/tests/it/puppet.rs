@@ -1,4 +1,4 @@
-//! What comes of a run of Puppet, with a `puppet` that plays every outcome.
+//! Results of Puppet runs, with a scripted `puppet` for every outcome.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -15,7 +15,7 @@ async fn a_run_is_told_by_its_own_report() {
                 message: created\n      status: success\n";
     let agent = format!("echo applying; {}exit 2\n", reports("changed", more));
     let puppet = Puppet::start(&agent).await;
-    // Another run's, at the usual place.
+    // The report of another run, at the usual path.
     std::fs::write(puppet.home.join("last_run_report.yaml"), "old").unwrap();
     puppet.ask(&["--environment", "production", "--no-noop"]);
     let result = puppet.result().await;
@@ -171,7 +171,7 @@ async fn every_failure_has_its_cause_and_a_next_step() {
         ),
     ] {
         let puppet = Puppet::start(&agent).await;
-        // Never taken for this run's.
+        // Never taken for the report of this run.
         let other = reports("changed", "").replace("cat >$report <<'END'\n", "");
         std::fs::write(
             puppet.home.join("last_run_report.yaml"),

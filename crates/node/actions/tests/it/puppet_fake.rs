@@ -1,4 +1,4 @@
-//! A node with a `puppet` that plays every outcome: [`Puppet`].
+//! A node with a scripted `puppet` for every outcome: [`Puppet`].
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::fake::Node;
 
-/// Writes its arguments down, answers questions, and plays `agent.sh`.
+/// Records its arguments, answers queries, and runs `agent.sh`.
 const PUPPET: &str = r#"#!/bin/sh
 home=@HOME@
 if [ "$1" = config ]; then
@@ -29,7 +29,7 @@ while [ $# -gt 0 ]; do [ "$1" = --lastrunreport ] && report=$2; shift; done
 
 pub(super) const UUID: &str = "0b2f6d70-2f3c-4c5c-8f0a-4ac5c3f3b9d1";
 
-/// Shell text that leaves a report with this status and more of it.
+/// Shell text that writes a report with this status and the given additional lines.
 pub(super) fn reports(status: &str, more: &str) -> String {
     format!(
         "cat >$report <<'END'\n--- !ruby/object:Puppet::Transaction::Report\n\
@@ -38,7 +38,7 @@ pub(super) fn reports(status: &str, more: &str) -> String {
     )
 }
 
-/// A node with a `puppet`.
+/// A node with a scripted `puppet`.
 pub(super) struct Puppet {
     pub(super) node: Node,
     pub(super) home: PathBuf,
@@ -124,7 +124,7 @@ impl Puppet {
     }
 }
 
-/// What the real one says to somebody who comes in between, then a run.
+/// Shell text that prints Puppet's message about a run in progress once, and then makes a run.
 pub(super) fn gives_way_then(status: &str) -> String {
     format!(
         "if pid=$(cat $home/run.lock 2>/dev/null) && kill -0 $pid 2>/dev/null; then\n\

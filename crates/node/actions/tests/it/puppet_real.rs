@@ -1,4 +1,4 @@
-//! Runs of the real `puppet agent`, where it is installed, without a server.
+//! Runs of the real `puppet agent`, if it is installed, without a server.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::primary::Certificates;
 
 const CERTNAME: &str = "agent";
 
-/// Of the catalog of an earlier run.
+/// Code id of the catalog of an earlier run.
 const CODE_ID: &str = "urn:puppet:code-id:1:b4ed19a7ba0f72713aa68cf4481cc2292b73d424;production";
 
 #[expect(
@@ -28,7 +28,7 @@ fn installed() -> Option<PathBuf> {
     found.map(Path::to_owned)
 }
 
-/// A node whose Puppet works in the node's directory alone.
+/// A node whose Puppet uses only the node's directory.
 struct Real {
     node: Node,
     home: PathBuf,
@@ -43,7 +43,7 @@ impl Real {
         .await;
         let home = node.dir.path().join("puppet");
         std::fs::create_dir_all(home.join("conf")).unwrap();
-        // Nobody listens on port 1.
+        // No process listens on port 1.
         let conf = format!(
             "[main]\nserver = localhost\nserverport = 1\ncertname = {CERTNAME}\n\
              ssldir = {}/ssl\ncertificate_revocation = false\npluginsync = false\n",
@@ -64,7 +64,7 @@ impl Real {
         Self { node, home }
     }
 
-    /// Certificates that a server would have given it, and a catalog of an earlier run.
+    /// Certificates as from a server, and a catalog of an earlier run.
     fn has_run_before(&self) {
         let dir = self.home.join("ca");
         std::fs::create_dir(&dir).unwrap();
@@ -228,11 +228,11 @@ async fn the_real_puppet_can_be_disabled_and_says_why() {
 async fn the_real_lock_is_waited_for() {
     let Some(puppet) = installed() else { return };
     let real = Real::start(&puppet).await;
-    // With certificates it comes as far as its lock, and gives way itself: nothing is known of
+    // With certificates, Puppet gets as far as its lock and exits itself: the agent does not know
     // the lock before.
     real.has_run_before();
     std::fs::create_dir_all(real.home.join("var/state")).unwrap();
-    // What a run in progress looks like to Puppet and to us.
+    // A process that both Puppet and the agent take for a run in progress.
     let name = real.home.join("puppet-apply");
     std::os::unix::fs::symlink("/bin/sh", &name).unwrap();
     let mut other = Command::new(&name)

@@ -1,4 +1,4 @@
-//! Runs of Puppet that wait, are stopped, or lose who supervises them.
+//! Puppet runs that wait, are stopped, or lose their supervisor.
 
 use std::path::Path;
 use std::time::Duration;
@@ -36,7 +36,7 @@ async fn a_run_in_progress_is_waited_for_and_said_to_be() {
         let status = puppet.node.status(&id).await;
         assert_eq!((status.status, status.waiting), (Status::Success, None));
     }
-    // The second time it knew the lock, and did not start Puppet in vain.
+    // The second time the runner knew the lock, and did not start Puppet in vain.
     assert_eq!(puppet.lines("runs").len(), 3);
 }
 

@@ -1,5 +1,4 @@
-//! What survives: agents that go, wrappers that are killed, outcomes that nobody
-//! took.
+//! Recovery from stopped agents, killed wrappers and undelivered outcomes.
 
 use std::path::Path;
 
@@ -10,14 +9,14 @@ use serde_json::{Value, json};
 
 use super::fake::{Node, PATIENCE, orchestrator, request, until};
 
-/// What an orchestrator goes by.
+/// The words by which an orchestrator recognises an unknown outcome.
 const NOT_KNOWN: &str = "the outcome is not known";
 
 fn metadata(entry: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(entry.join("metadata")).unwrap()).unwrap()
 }
 
-/// A command that ends when the file is there.
+/// A command that ends when the file exists.
 fn wait_for(file: &Path) -> String {
     format!(
         "while [ ! -e {} ]; do sleep 0.02; done; echo went on; exit 5",
@@ -123,7 +122,7 @@ async fn a_killed_wrapper_leaves_an_outcome_that_is_said_to_be_unknown() {
         assert!(status.stdout.unwrap().contains("not known"));
         assert_eq!(metadata(&node.entry(&id))["status"], "undetermined");
         node.restart().await;
-        // The outcome again, because nobody acknowledged it.
+        // The outcome is sent again, because it was not acknowledged.
         assert_eq!(node.broker.error().await, error, "told as before");
     }
 }
@@ -197,7 +196,7 @@ async fn an_outcome_waits_for_a_connection_and_for_its_acknowledgement() {
     })
     .await;
     node.restart().await;
-    // Nothing comes before the answer to this.
+    // No message comes before the answer to this.
     assert_eq!(node.status(&id).await.status, Status::Failure);
 }
 
@@ -268,7 +267,7 @@ async fn an_agent_whose_spool_was_emptied_does_not_vouch_for_what_it_never_saw()
         .arg(&node.config.spool_dir)
         .status();
     assert!(emptied.unwrap().success());
-    // The end is on the disk a moment before the engine lets go of the action.
+    // The end is on disk a moment before the engine releases the action.
     let forgotten = async {
         loop {
             let status = node.status(&id).await;
@@ -298,7 +297,7 @@ async fn a_blocking_action_whose_wrapper_was_killed_is_told_as_not_known() {
 #[tokio::test]
 async fn a_result_that_cannot_be_read_is_told_as_not_known() {
     let node = Node::start().await;
-    // A directory can be opened, and not read.
+    // A directory can be opened, but not read.
     let command = "cd $(dirname $(readlink /proc/self/fd/2)) && rm stdout && mkdir stdout";
     let params = json!({ "command": command });
     node.blocking("command", "run", &params);

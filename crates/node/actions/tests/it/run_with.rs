@@ -1,4 +1,4 @@
-//! Actions as another user, and with variables of their own.
+//! Actions that run as another user, and with their own variables.
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt};
 
@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use super::fake::Node;
 use super::tasks::cached;
 
-/// Becoming somebody else takes root; without, that is what these tests look at.
+/// True if the tests run as root. Switching the user requires root; without it, the tests check the
+/// refusal.
 fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
@@ -26,7 +27,7 @@ async fn told(node: &Node) -> Result<ActionResult, String> {
     }
 }
 
-/// What came of it; `None` where the tests may not become anybody, which the agent must say.
+/// The result of the action; `None` if the tests may not switch users, which the agent must report.
 async fn as_nobody(node: &Node, module: &str, run: &Value) -> Option<ActionResult> {
     let params = json!({"run": run, "run_as": "nobody", "env": {"WHO": "it's me"}});
     node.blocking(module, "run_with", &params);
@@ -156,7 +157,7 @@ async fn a_file_in_a_request_is_written_also_as_another_user_and_kept_out_of_the
         let found = grep.args(["-r", searched]).arg(&node.config.spool_dir);
         assert_eq!(found.output().unwrap().stdout, b"");
     }
-    // What is there keeps its mode.
+    // An existing file keeps its mode.
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).unwrap();
     node.blocking("file", "place", &params);
     assert_eq!(told(&node).await.unwrap().exitcode, 0);
@@ -217,7 +218,7 @@ fn mode(path: &std::path::Path) -> u32 {
     std::fs::metadata(path).unwrap().permissions().mode() & 0o7777
 }
 
-/// As a server sends a line with a secret in it: in the environment of the shell that runs it.
+/// A server sends a line with a secret in this way: in the environment of the shell that runs it.
 #[tokio::test]
 async fn a_secret_line_and_its_variables_are_in_no_argv() {
     const CANARY: &str = "canary-0c4d";

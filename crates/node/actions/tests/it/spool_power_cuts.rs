@@ -1,7 +1,9 @@
-//! The spool on a disk whose power is cut: no action runs twice, and of each one the truth is told.
+//! The spool on a disk whose power is cut: no action runs twice, and the truth is reported for
+//! each.
 //!
-//! The workload is an agent of another boot, whose controller and whose actions leave what they did outside of the
-//! disk. After each cut a new agent starts on what is left, and is asked for everything once more.
+//! The workload is an agent of another boot, whose controller and actions record their steps
+//! outside of the disk. After each cut a new agent starts on the remaining state, and every request
+//! is sent once more.
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write as _;
@@ -25,16 +27,18 @@ use super::fake::{Broker, PATIENCE, orchestrator, request, until, wrapper};
 const DISK: &str = "TUTTI_TEST_SPOOL_DISK";
 const LEDGER: &str = "TUTTI_TEST_SPOOL_LEDGER";
 
-/// Different outcomes of one cut that are looked at.
+/// Number of different outcomes of one cut that are checked.
 const OUTCOMES: u64 = 3;
 
-/// The latest cut, in writes and flushes after the agent was started: after some dozens of actions.
+/// The latest cut, in writes and flushes after the start of the agent: after some dozens of
+/// actions.
 const LATEST_EVENT: u64 = 600;
 
-/// Actions under way at once, and requests that are repeated at once.
+/// Number of concurrent actions, and of requests that are repeated at once.
 const IN_FLIGHT: usize = 6;
 
-/// After so many cuts the spool is purged, so that the next ones begin with an empty one: two rounds of outcomes.
+/// Number of cuts after which the spool is purged, so that the next ones begin with an empty one:
+/// two rounds of outcomes.
 const CUTS_BETWEEN_PURGES: u64 = 2 * OUTCOMES;
 
 // === the disk ===
@@ -60,7 +64,8 @@ fn ask_for_status(engine: &Engine, id: &TransactionId) {
     handle(engine, Body::BlockingRequest(query));
 }
 
-/// The action of a transaction: it writes its line into the ledger, which is not on the disk.
+/// The action of a transaction: it writes its line into the ledger, which is not on the disk under
+/// test.
 fn action(id: &TransactionId, ledger: &Path) -> Request {
     let command = format!(
         "echo {id} >>{}; {}; echo of {id}; exit {}",
@@ -88,7 +93,7 @@ fn exitcode(id: &TransactionId) -> i64 {
 
 // === the agent whose power is cut ===
 
-/// What the controller of the workload has seen of a transaction, in this order.
+/// Messages about a transaction received by the controller of the workload, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Seen {
     Requested,
@@ -98,12 +103,12 @@ enum Seen {
 
 fn print(seen: Seen, id: &TransactionId) {
     let mut out = std::io::stdout().lock();
-    // The harness of the tests prints its own lines, one of them without an end.
+    // The test harness prints its own lines, one of them without a newline.
     writeln!(out, "\ncontroller {seen:?} {id}").unwrap();
     out.flush().unwrap();
 }
 
-/// Not a test: the agent that lives on the disk, and its controller.
+/// Not a test: the agent that uses the disk, and its controller.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "the process whose power is cut"]
 async fn takes_requests_on_the_disk() {
@@ -119,7 +124,7 @@ async fn takes_requests_on_the_disk() {
             let id = request.transaction_id.clone();
             print(Seen::Requested, &id);
             handle(&engine, Body::NonBlockingRequest(request));
-            // Leaves a directory where nothing is promised.
+            // Leaves a scratch directory, for which nothing is promised.
             let request = action(&TransactionId::random(), Path::new("/dev/null"));
             handle(&engine, Body::BlockingRequest(request));
             in_flight.insert(id);
@@ -134,7 +139,7 @@ async fn takes_requests_on_the_disk() {
                 in_flight.remove(&transaction_id);
                 handle(&engine, Body::OutcomeAck { transaction_id });
             }
-            // The answer to a question for the status, or one of the actions where nothing is promised.
+            // The answer to a status query, or to one of the blocking actions.
             Body::BlockingResponse(response) => {
                 match serde_json::from_str::<StatusResult>(response.results.get()) {
                     Ok(answer) if answer.status == Status::Running => {
@@ -144,7 +149,7 @@ async fn takes_requests_on_the_disk() {
                     Err(_) => {}
                 }
             }
-            // Of an earlier boot.
+            // About a transaction of an earlier boot.
             Body::Error(RpcError { transaction_id, .. })
                 if !in_flight.contains(&transaction_id) =>
             {
@@ -185,7 +190,7 @@ fn note(workload: &Workload, all: &mut Transactions) {
 
 // === the agent afterwards ===
 
-/// What an agent says of a transaction.
+/// Report of an agent about a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Word {
     /// The true outcome.
@@ -193,7 +198,7 @@ enum Word {
     Restarted,
 }
 
-/// What an answer says; a panic if it is not true.
+/// The report contained in an answer; panics if it is not true.
 fn word(body: &Body) -> Option<(TransactionId, Word)> {
     match body {
         Body::NonBlockingResponse(response) => {
@@ -215,7 +220,7 @@ fn word(body: &Body) -> Option<(TransactionId, Word)> {
     }
 }
 
-/// Repeats each request, and returns what was told of each.
+/// Repeats each request, and returns the report for each.
 async fn ask_again(
     engine: &Engine,
     broker: &Broker,
@@ -251,7 +256,7 @@ async fn status(engine: &Engine, broker: &Broker, id: &TransactionId) -> Status 
                 let answer: StatusResult = serde_json::from_str(response.results.get()).unwrap();
                 return answer.status;
             }
-            // An outcome that was on its way when its request was repeated.
+            // An outcome that was being sent when its request was repeated.
             other => drop(word(&other)),
         }
     }
@@ -263,7 +268,7 @@ fn is_acknowledged(disk: &Path, id: &TransactionId) -> bool {
     record["tutti"]["delivery"]["acknowledged"] == true
 }
 
-/// How often each action ran.
+/// The number of runs of each action.
 fn runs(ledger: &Path) -> HashMap<TransactionId, u64> {
     let mut runs = HashMap::new();
     for line in std::fs::read_to_string(ledger).unwrap().lines() {
@@ -272,7 +277,8 @@ fn runs(ledger: &Path) -> HashMap<TransactionId, u64> {
     runs
 }
 
-/// Asks an agent of another boot for everything, and gives how many actions nobody can know the end of.
+/// Repeats every request to an agent of another boot, and returns the number of actions whose end
+/// is unknown.
 async fn check(disk: &Path, ledger: &Path, all: &Transactions, told: &str) -> usize {
     let before = runs(ledger);
     let (engine, broker) = start(config(disk)).await;
@@ -316,7 +322,7 @@ async fn check(disk: &Path, ledger: &Path, all: &Transactions, told: &str) -> us
         .count()
 }
 
-/// Removes every entry, as an agent does whose time to live is over.
+/// Removes every entry, as an agent does when the time to live is over.
 async fn purge(disk: &Path) {
     let mut config = config(disk);
     config.spool_ttl = Some(Duration::ZERO);
@@ -357,7 +363,7 @@ async fn power_cuts_repeat_no_action_and_lose_no_outcome_that_was_told() {
             let seed: u64 = random.random();
             let survivors = Survivors::of_seed(seed);
             disk.restore(survivors, seed).unwrap();
-            // Requests that never came to the disk ran in the outcome before.
+            // Requests that were not on the disk ran in the previous outcome.
             std::fs::write(&ledger, &ledger_at_cut).unwrap();
             cut += 1;
             let told = format!("cut {cut}, {survivors:?}");
@@ -370,7 +376,7 @@ async fn power_cuts_repeat_no_action_and_lose_no_outcome_that_was_told() {
         if cut.is_multiple_of(CUTS_BETWEEN_PURGES) {
             all.clear();
         }
-        // The agent of the check lived in another boot than the next one.
+        // The agent of the check ran in another boot than the next one.
         disk.sync().unwrap();
     }
     let more = format!(

@@ -19,7 +19,7 @@ pub(super) fn sha256(bytes: &[u8]) -> String {
         })
 }
 
-/// Puts a file into the node's cache, as a download would, and describes it.
+/// Adds a file to the node's cache, as a download would, and describes it.
 pub(super) fn cached(node: &Node, filename: &str, content: &str) -> Value {
     let sha256 = sha256(content.as_bytes());
     let directory = node.config.task_cache_dir.join(&sha256);

@@ -1,4 +1,4 @@
-//! Ending actions: the whole tree of processes, whatever it does to escape.
+//! Ending of actions: of the whole process tree, including processes that try to escape.
 
 use std::path::Path;
 use std::time::Duration;
@@ -21,7 +21,7 @@ fn runs(pid: i32) -> bool {
     let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else {
         return false;
     };
-    // A zombie of another parent runs no more.
+    // A zombie of another parent does not run any more.
     !stat
         .rsplit(')')
         .next()
@@ -43,7 +43,7 @@ fn forking_command(file: &Path) -> String {
     )
 }
 
-/// A stock pcp-broker forwards this form, and not the message type of ours.
+/// A stock pcp-broker forwards this form, but not Tutti's own message type.
 #[tokio::test]
 async fn a_blocking_request_of_our_module_cancels_too() {
     let node = Node::start().await;
@@ -134,7 +134,7 @@ async fn a_task_that_cleans_up_on_sigterm_tells_its_own_exit_code() {
 async fn a_tree_that_keeps_forking_is_ended() {
     let node = Node::start().await;
     let marker = node.dir.path().join("ready");
-    // Each process starts its successor and goes: no single look sees them all.
+    // Each process starts its successor and exits: no single snapshot contains them all.
     let command = format!(
         "f() {{ touch {}; sleep 0.01; f & }}; f; f; f; wait; sleep 1000",
         marker.display()
@@ -147,8 +147,8 @@ async fn a_tree_that_keeps_forking_is_ended() {
     });
     assert!(node.broker.result().await.cancelled);
     std::fs::remove_file(&marker).unwrap();
-    // A survivor would bring the file back within 10 ms; five rounds are enough
-    // to see one, and none can only pass.
+    // A survivor would recreate the file within 10 ms; five rounds are enough to detect one, and
+    // without one the check always passes.
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert!(!marker.exists(), "something goes on forking");
 }

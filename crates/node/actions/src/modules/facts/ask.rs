@@ -1,7 +1,7 @@
-//! Running a program that prints facts: [`ask`].
+//! Runs a program that prints facts: [`ask`].
 //!
-//! The rule: the program and all that it started end when its time is over, or the agent is; and no
-//! more is read than a server takes.
+//! Invariant: the program and all processes that it started end when its time is over or the agent
+//! ends; and no more output is read than a server accepts.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -25,8 +25,8 @@ pub(super) fn find(program: &str, first: &Path, variables: &[(String, String)]) 
         .find(|file| file.is_file())
 }
 
-/// The JSON object that it prints, or why there is none. When this is dropped, or the agent ends,
-/// the attendant's stdin ends, and with it the program.
+/// The JSON object that the program prints, or the reason for which there is none. When the future
+/// is dropped, or the agent ends, the attendant's stdin is closed, and the program is ended.
 pub(super) async fn ask(
     attendant: &[OsString],
     program: &Path,

@@ -1,9 +1,10 @@
-//! `facts collect`: what this node is, for a server that has no PuppetDB. Main function:
+//! `facts collect`: facts of this node, for a server that has no PuppetDB. Main function:
 //! [`collect`].
 //!
-//! Puppet's own facts are the best answer (they have the site's custom facts), then Facter's, then
-//! a [`native`] set that needs nothing installed. The rule: it ends in time and with the agent, and
-//! always has an answer. (Custom facts are programs of the site: what they do is not ours.)
+//! Puppet's own facts are preferred (they include the site's custom facts), then Facter's, then a
+//! [`native`] set that needs nothing installed. Invariant: the collection ends in time and with the
+//! agent, and always has a result. (Custom facts are programs of the site and outside the agent's
+//! control.)
 
 mod ask;
 mod native;
@@ -17,7 +18,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Environment, Planned, Refusal};
 
-/// Programs that tell facts, best first. Both print one JSON object.
+/// Programs that print facts, preferred ones first. Both print one JSON object.
 const PROGRAMS: [(&str, &[&str]); 2] = [
     ("puppet", &["facts", "show", "--render-as", "json"]),
     ("facter", &["--json"]),
@@ -28,7 +29,7 @@ const PROGRAMS: [(&str, &[&str]); 2] = [
 pub(crate) struct FactPrograms<'a> {
     /// The executable that [attends](crate::process::ATTENDANT) a program, and its first arguments.
     pub(crate) attendant: &'a [OsString],
-    /// Looked into before `PATH`.
+    /// Directory that is searched before `PATH`.
     pub(crate) directory: &'a Path,
 }
 
@@ -37,7 +38,7 @@ pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {
     Ok(Planned::Facts)
 }
 
-/// `{"facts": {…}, "environment": "production", "source": "puppet"}`.
+/// Collects the facts: `{"facts": {…}, "environment": "production", "source": "puppet"}`.
 pub(crate) async fn collect(programs: FactPrograms<'_>, environment: &Environment) -> Value {
     let variables = environment.with(Vec::new());
     let puppet_environment = settings::environment();
@@ -75,7 +76,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_node_always_has_an_answer() {
-        // Nothing can be started through it.
+        // No program can be started through it.
         let programs = FactPrograms {
             attendant: &["/nonexistent".into()],
             directory: Path::new("/nonexistent"),

@@ -1,14 +1,14 @@
-//! Facts that need nothing installed, structured and named as Facter does: [`facts`].
+//! Facts that need nothing installed, structured and named as in Facter: [`facts`].
 //!
-//! The rule: what the kernel does not tell is left out; nothing is guessed but the family of an
-//! unknown Linux.
+//! Invariant: a fact that the kernel does not provide is left out; only the family of an unknown
+//! Linux is guessed.
 
 use std::collections::BTreeMap;
 use std::fs;
 
 use serde_json::{Map, Value, json};
 
-/// Linux names of `ID` and `ID_LIKE` by family.
+/// OS families with their Linux names, as in `ID` and `ID_LIKE`.
 const FAMILIES: &[(&str, &[&str])] = &[
     ("Debian", &["debian", "ubuntu", "raspbian", "linuxmint"]),
     (
@@ -29,7 +29,7 @@ const FAMILIES: &[(&str, &[&str])] = &[
     ("Alpine", &["alpine"]),
 ];
 
-/// Facter's names where they are not the file's.
+/// Facter's names of distributions that differ from those in os-release.
 const NAMES: &[(&str, &str)] = &[
     ("debian", "Debian"),
     ("ubuntu", "Ubuntu"),
@@ -46,7 +46,7 @@ const NAMES: &[(&str, &str)] = &[
     ("alpine", "Alpine"),
 ];
 
-/// The whole set.
+/// Collects the whole set.
 pub(super) fn facts() -> Map<String, Value> {
     let uname = rustix::system::uname();
     let text = |c: &std::ffi::CStr| c.to_string_lossy().into_owned();
@@ -76,7 +76,7 @@ fn read(path: &str) -> Option<String> {
     fs::read_to_string(path).ok()
 }
 
-/// `6.1.0-18-amd64` is version `6.1.0`.
+/// The version in a kernel release: `6.1.0` for `6.1.0-18-amd64`.
 fn kernel_version(release: &str) -> &str {
     let end = release.find(|c: char| !(c.is_ascii_digit() || c == '.'));
     &release[..end.unwrap_or(release.len())]
@@ -96,7 +96,7 @@ fn os(release: &str, machine: &str) -> Value {
     let family = of_family(id).or_else(|| like.split(' ').find_map(of_family));
     let version = get("VERSION_ID");
     let (major, minor) = match version.split_once('.') {
-        // Ubuntu's major release is 22.04.
+        // For Ubuntu, the major release is the whole `22.04`.
         Some(_) if id == "ubuntu" => (version, None),
         Some((major, minor)) => (major, Some(minor)),
         None => (version, None),
@@ -121,7 +121,7 @@ fn os(release: &str, machine: &str) -> Value {
     })
 }
 
-/// `NAME="value"` lines of os-release.
+/// Parses the `NAME="value"` lines of os-release.
 fn assignments(text: &str) -> BTreeMap<String, String> {
     let pairs = text.lines().filter_map(|line| line.split_once('='));
     pairs
@@ -175,7 +175,7 @@ fn primary(routes: &str) -> Option<&str> {
     })
 }
 
-/// The address that packets to the world would leave from. Connecting a UDP socket sends nothing.
+/// The source address of packets to the internet. Connecting a UDP socket sends nothing.
 fn own_address() -> Option<String> {
     let socket = std::net::UdpSocket::bind("0.0.0.0:0").ok()?;
     socket.connect("192.0.2.1:9").ok()?;
@@ -194,7 +194,7 @@ fn processors() -> Value {
     json!({ "count": models.len().max(count), "models": models })
 }
 
-/// `/proc/meminfo` counts in KiB.
+/// Parses `/proc/meminfo`, which counts in KiB.
 fn memory(text: &str) -> Option<Value> {
     let values: BTreeMap<&str, u64> = text
         .lines()

@@ -1,12 +1,12 @@
-//! The environment that this node asks for, from `puppet.conf`.
+//! The environment that this node requests, from `puppet.conf`.
 
-/// Of Puppet's own packages, and of Debian's.
+/// Paths of `puppet.conf` in Puppet's own packages and in Debian's.
 const FILES: [&str; 2] = [
     "/etc/puppetlabs/puppet/puppet.conf",
     "/etc/puppet/puppet.conf",
 ];
 
-/// `production` where nothing says otherwise, as Puppet has it.
+/// The environment; `production` if none is set, as in Puppet.
 pub(super) fn environment() -> String {
     let text = FILES
         .iter()
@@ -15,7 +15,7 @@ pub(super) fn environment() -> String {
         .unwrap_or_else(|| "production".to_owned())
 }
 
-/// `[agent]` comes before `[main]`.
+/// Reads the setting; `[agent]` takes precedence over `[main]`.
 fn of(text: &str) -> Option<String> {
     let (mut section, mut agent, mut main) = ("main", None, None);
     for line in text.lines().map(str::trim) {

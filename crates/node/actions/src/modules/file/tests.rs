@@ -1,4 +1,4 @@
-//! What is put in place, and with which modes.
+//! Tests of the installed items and their modes.
 
 use super::*;
 

@@ -1,8 +1,7 @@
-//! Why a run failed, from what Puppet said: [`of_messages`], [`explain`].
+//! Cause of a failed run, derived from Puppet's messages: [`of_messages`], [`explain`].
 //!
-//! Puppet has no codes for it, only words, the same in versions 5 to 8. The rule:
-//! words that are not known make the cause [`PuppetCause::Other`], never a guess,
-//! and Puppet's own words are always told.
+//! Puppet has no error codes, only texts, the same in versions 5 to 8. Invariant: unknown texts
+//! give the cause [`PuppetCause::Other`], never a guess, and Puppet's own text is always reported.
 
 use pxp::action::PuppetCause;
 
@@ -44,10 +43,10 @@ const UNREACHABLE: &[&str] = &[
     "Error 504",
 ];
 
-/// The cause behind what Puppet logged as errors.
+/// The cause derived from the errors that Puppet logged.
 pub(super) fn of_messages<'a>(messages: impl Iterator<Item = &'a str>) -> PuppetCause {
-    // The strongest evidence wins, whatever came first: a failed compile is also
-    // said to be a catalog that could not be retrieved.
+    // The strongest evidence wins, regardless of the order: a failed compile is also logged as a
+    // catalog that could not be retrieved.
     let rank = |cause: &PuppetCause| match cause {
         PuppetCause::EnvironmentMismatch => 0,
         PuppetCause::Certificate => 1,
@@ -76,7 +75,7 @@ fn of_message(message: &str) -> PuppetCause {
     }
 }
 
-/// Cause, Puppet's words and next step, for people.
+/// Cause, Puppet's message and next step, as a text for users.
 pub(super) fn explain(cause: PuppetCause, messages: &[String]) -> String {
     let (what, next) = match cause {
         PuppetCause::EnvironmentMismatch => (
@@ -100,7 +99,7 @@ pub(super) fn explain(cause: PuppetCause, messages: &[String]) -> String {
             "read its output, or run `puppet agent --test` on the node",
         ),
     };
-    // The last one sums up where there are several.
+    // If there are several, the last one is a summary.
     let said = match (cause, messages) {
         (_, []) => String::new(),
         (PuppetCause::Other, messages) => format!(": {}", messages[messages.len() - 1]),
@@ -112,13 +111,13 @@ pub(super) fn explain(cause: PuppetCause, messages: &[String]) -> String {
     format!("{what}{said}; {next}")
 }
 
-/// What Puppet printed as errors; for a run that left no report.
+/// The errors that Puppet printed; used for a run that left no report.
 pub(super) fn printed_errors(output: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(output);
     let lines = text.lines().map(without_colors);
     let mut errors = Vec::new();
     for line in lines {
-        // What Puppet says of a certificate that is not signed is no log message.
+        // Puppet's message about an unsigned certificate is not a log message.
         let unsigned = ["Couldn't fetch certificate", "Exiting"];
         let unsigned = unsigned.iter().any(|words| line.starts_with(words));
         let error = line.strip_prefix("Error: ").or(unsigned.then_some(&line));
@@ -129,14 +128,14 @@ pub(super) fn printed_errors(output: &[u8]) -> Vec<String> {
     errors
 }
 
-/// Whether Puppet gave way to another run.
+/// True if Puppet exited because another run is in progress.
 pub(super) fn says_in_progress(output: &[u8]) -> bool {
     let text = String::from_utf8_lossy(output);
     text.contains("already in progress; skipping")
         || text.contains("the maxwaitforlock timeout has been exceeded")
 }
 
-/// A line without the sequences that color it.
+/// A line without the escape sequences that color it.
 fn without_colors(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
     let mut rest = line;

@@ -1,20 +1,19 @@
-//! Where `puppet` is, and the environment it gets: [`find`], [`variables`].
+//! The path of `puppet` and its environment variables: [`find`], [`variables`].
 //!
-//! The rule: messages are in English and UTF-8, whatever the agent was started
-//! with, for some of them are looked at; and there is a home, which Ruby wants.
+//! Invariants: messages are in English and UTF-8, independent of the agent's own environment,
+//! because some of them are parsed; and `HOME` is set, which Ruby needs.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// Where packages put it: Puppet's and OpenVox's own, then the distributions'.
+/// Paths used by packages: Puppet's and OpenVox's own, then the distributions'.
 const PLACES: [&str; 3] = [
     "/opt/puppetlabs/bin/puppet",
     "/usr/bin/puppet",
     "/usr/local/bin/puppet",
 ];
 
-/// The configured `puppet`, or the first that is installed; the error says where
-/// it was looked for.
+/// The configured `puppet`, or the first that is installed; the error lists the searched paths.
 pub(super) fn find(configured: Option<&Path>) -> Result<PathBuf, String> {
     let places: Vec<PathBuf> = match configured {
         Some(path) => vec![path.to_owned()],
@@ -33,7 +32,7 @@ fn is_executable(path: &Path) -> bool {
             .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
-/// The environment of `puppet`, from that of the runner.
+/// The environment of `puppet`, derived from that of the runner.
 pub(super) fn variables(
     own: impl Iterator<Item = (String, String)>,
     puppet: &Path,
@@ -50,7 +49,7 @@ pub(super) fn variables(
             variables.push((name.to_owned(), value));
         }
     }
-    // `facter` and friends stand beside it.
+    // `facter` and related programs are in the same directory.
     if let Some(directory) = puppet.parent().and_then(Path::to_str)
         && let Some((_, path)) = variables.iter_mut().find(|(name, _)| name == "PATH")
         && !path.split(':').any(|part| part == directory)

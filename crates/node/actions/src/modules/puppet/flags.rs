@@ -1,17 +1,17 @@
-//! Which options of `puppet agent` a request may give: [`check`].
+//! The options of `puppet agent` that a request may use: [`check`].
 //!
-//! pxp-module-puppet's list, without its hole: there, every word with a single
-//! dash passes as if it were a value. The rule: a word is an option on the list,
-//! or the one value of the option before it, of the form that the option takes.
+//! The list is that of pxp-module-puppet, without its hole: there, every argument with a single
+//! dash passes as if it were a value. Invariant: an argument is an option on the list, or the one
+//! value of the option before it, in the form that the option accepts.
 
-/// What follows an option.
+/// Value of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Value {
-    /// Nothing; the option also exists as `--no-…`.
+    /// No value; the option also exists as `--no-…`.
     Switch,
     /// Seconds, or a number with a unit (`10m`).
     Duration,
-    /// Names with commas between them.
+    /// Names separated by commas.
     Names,
     /// The name of an environment.
     Environment,
@@ -53,18 +53,17 @@ const ALLOWED: [(&str, Value); 25] = [
     ("waitforcert", Value::Duration),
 ];
 
-/// Allowed in this form only; they are what every run has anyway.
+/// Options that are allowed in this form only; every run has them anyway.
 const FIXED: [&str; 3] = ["--onetime", "--no-daemonize", "--verbose"];
 
-/// Longest value: far beyond any list of tags that a person writes, far below
-/// what a command line holds.
+/// Longest value in bytes: far beyond any hand-written list of tags, far below the size of a
+/// command line.
 const MAX_VALUE_BYTES: usize = 4096;
 
-/// Most words of a request.
+/// Maximum number of arguments in a request.
 const MAX_WORDS: usize = 128;
 
-/// The words for the command line of `puppet agent`, with the fixed ones; an
-/// error names the word that is wrong.
+/// The arguments of `puppet agent`, including the fixed ones; an error names the wrong argument.
 pub(super) fn check(flags: &[String], job: Option<&str>) -> Result<Vec<String>, String> {
     if flags.len() > MAX_WORDS {
         return Err(format!("`flags` has more than {MAX_WORDS} words"));
@@ -89,7 +88,7 @@ pub(super) fn check(flags: &[String], job: Option<&str>) -> Result<Vec<String>, 
             words.push(fixed.to_owned());
         }
     }
-    // Readable in a log and in a result; asked for otherwise, it is otherwise.
+    // The default makes output readable in a log and in a result; a request may change it.
     if !words
         .iter()
         .any(|word| word == "--color" || word == "--no-color")
@@ -105,7 +104,7 @@ pub(super) fn check(flags: &[String], job: Option<&str>) -> Result<Vec<String>, 
     Ok(words)
 }
 
-/// What follows an option; nothing after a switch.
+/// The value that an option takes; `None` for a switch.
 fn takes(word: &str) -> Result<Option<Value>, String> {
     if FIXED.contains(&word) {
         return Ok(None);

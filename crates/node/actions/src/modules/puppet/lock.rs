@@ -1,8 +1,8 @@
-//! Who keeps Puppet from running: [`holder`] of the lock of a run in progress,
-//! [`disabled`] by an administrator.
+//! Locks that keep Puppet from running: [`holder`] of the lock of a run in progress, [`disabled`]
+//! by an administrator.
 //!
-//! The rule: a lock whose process is gone, or is no Puppet, is stale; `puppet
-//! agent` takes it away itself.
+//! Invariant: a lock whose process is gone, or is not Puppet, is stale; `puppet agent` removes it
+//! itself.
 
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::defaults::{LOCK_FILE_BYTES, REASON_CHARS};
 
-/// A run that this one waits for, as it stands in the spool entry.
+/// A run that this one waits for, as stored in the spool entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct WaitingFor {
-    /// Process of the other run.
+    /// Process id of the other run.
     pub(crate) pid: u32,
     pub(crate) since: Timestamp,
 }
@@ -25,7 +25,7 @@ impl WaitingFor {
     const FILE: &'static str = "waiting.json";
     const TEMPORARY: &'static str = "waiting.json.tmp";
 
-    /// What an action waits for now.
+    /// The run that an action waits for now.
     pub(crate) fn read(entry: &Path) -> Option<Self> {
         serde_json::from_slice(&read_small(&entry.join(Self::FILE))?).ok()
     }
@@ -33,8 +33,8 @@ impl WaitingFor {
     pub(super) fn write(&self, entry: &Path) {
         let bytes = serde_json::to_vec(self).expect("a number and a time");
         let temporary = entry.join(Self::TEMPORARY);
-        // Who asks meanwhile reads it whole or not at all. Only told; nothing
-        // depends on it.
+        // A concurrent reader sees it whole or not at all. Informational only; nothing depends on
+        // it.
         let _ = std::fs::write(&temporary, bytes)
             .and_then(|()| std::fs::rename(&temporary, entry.join(Self::FILE)));
     }
@@ -54,15 +54,15 @@ impl std::fmt::Display for WaitingFor {
     }
 }
 
-/// The process of the run in progress.
+/// The process id of the run in progress.
 pub(super) fn holder(lock: &Path) -> Option<u32> {
     let text = read_small(lock)?;
     let pid: u32 = std::str::from_utf8(&text).ok()?.trim().parse().ok()?;
     is_puppet(pid).then_some(pid)
 }
 
-/// By Puppet's own rule, so that a lock is stale for both or for none: a Ruby
-/// with `puppet` among its words, or a program of that name.
+/// Applies Puppet's own rule, so that a lock is stale for both or for neither: a Ruby process with
+/// `puppet` among its arguments, or a program of that name.
 fn is_puppet(pid: u32) -> bool {
     let read = |what: &str| std::fs::read(format!("/proc/{pid}/{what}")).unwrap_or_default();
     let name = read("comm");
@@ -73,7 +73,7 @@ fn is_puppet(pid: u32) -> bool {
         || (name.contains("ruby") && String::from_utf8_lossy(&read("cmdline")).contains("puppet"))
 }
 
-/// Why runs are switched off; an empty text where nobody said why.
+/// The reason for which runs are disabled; an empty text if none was given.
 pub(super) fn disabled(lock: &Path) -> Option<String> {
     let text = read_small(lock)?;
     let reason = serde_json::from_slice::<serde_json::Value>(&text).ok();
@@ -81,7 +81,7 @@ pub(super) fn disabled(lock: &Path) -> Option<String> {
     Some(shown(&reason.unwrap_or_default()))
 }
 
-/// A reason that anybody may have written, as one short line.
+/// A reason as one short line; it may have been written by any program.
 fn shown(reason: &str) -> String {
     let line = reason
         .chars()
@@ -89,7 +89,8 @@ fn shown(reason: &str) -> String {
     line.take(REASON_CHARS).collect()
 }
 
-/// Never waits: whoever may write the file's directory may put a pipe there.
+/// Reads a small file without ever blocking: the path may be a pipe, made by a user who may write
+/// to its directory.
 fn read_small(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let nonblocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
@@ -117,14 +118,15 @@ mod tests {
             std::fs::write(&lock, text).unwrap();
             assert_eq!(holder(&lock), None, "{text:?}");
         }
-        // Alive, and no Puppet, though it speaks of one.
+        // Alive, but not Puppet, although its arguments mention Puppet.
         let mut other = std::process::Command::new("/bin/sh")
             .args(["-c", "echo ready; read line", "puppet agent"])
             .stdin(std::process::Stdio::piped())
             .stdout(std::process::Stdio::piped())
             .spawn()
             .unwrap();
-        // Until it is the shell, it has the name of this test's thread, which ends with `puppet`.
+        // Until the shell is executed, the process has the name of this test's thread, which ends
+        // with `puppet`.
         let said = other.stdout.take().unwrap();
         std::io::BufReader::new(said)
             .read_line(&mut String::new())

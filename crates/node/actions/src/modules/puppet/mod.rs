@@ -1,14 +1,12 @@
-//! `pxp-module-puppet run`: a run of Puppet on the node, as pxp-module-puppet
-//! does it, without Ruby before `puppet agent` itself.
+//! `pxp-module-puppet run`: runs Puppet on the node, as pxp-module-puppet does, but without Ruby
+//! before `puppet agent` itself.
 //!
-//! The action is the agent's own executable once more, the *runner*
-//! ([`runner_main`]), under a wrapper like every other action. It waits for a
-//! run in progress, starts `puppet agent`, reads the run's report and leaves a
-//! [`PuppetResult`](pxp::action::PuppetResult) in the spool entry. So neither
-//! the wait nor the result depends on the agent. The rule: a report is this
-//! run's own, because `puppet agent` writes it where only this run is told to
-//! (`--lastrunreport` below the spool entry); afterwards it is copied to the
-//! usual place for others.
+//! The action is the agent's own executable again, the *runner* ([`runner_main`]), under a wrapper
+//! like every other action. The runner waits for a run in progress, starts `puppet agent`, reads
+//! the run's report and leaves a [`PuppetResult`](pxp::action::PuppetResult) in the spool entry. So
+//! neither the wait nor the result depends on the agent. Invariant: a report belongs to this run,
+//! because `puppet agent` writes it to a path that only this run uses (`--lastrunreport` below the
+//! spool entry); afterwards it is copied to the usual path for other tools.
 
 mod cause;
 mod environment;
@@ -32,10 +30,10 @@ pub(crate) use order::PuppetInput;
 pub(crate) use result::{result_of, status_text};
 pub(crate) use runner::runner_main;
 
-/// The module's name in PXP, and a shorter one.
+/// The module's name in PXP, and a shorter alias.
 pub(super) const MODULES: [&str; 2] = ["pxp-module-puppet", "puppet"];
 
-/// First argument of the runner, where a wrapper has the spool entry.
+/// First argument of the runner; a wrapper has the spool entry in this position.
 pub(crate) const RUNNER: &str = "--puppet";
 
 pub(super) fn plan(params: &RawValue) -> Result<Planned, Refusal> {

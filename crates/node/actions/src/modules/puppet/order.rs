@@ -1,4 +1,4 @@
-//! What the agent asks of the runner: [`RunnerOrder`], on its stdin.
+//! The agent's order to the runner: [`RunnerOrder`], passed on its stdin.
 
 use std::path::{Path, PathBuf};
 
@@ -7,37 +7,37 @@ use serde::{Deserialize, Serialize};
 /// A checked request.
 #[derive(Debug)]
 pub(crate) struct PuppetInput {
-    /// The words after `puppet agent`.
+    /// Arguments after `puppet agent`.
     pub(crate) flags: Vec<String>,
 }
 
-/// One run to make.
+/// Order for one Puppet run.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RunnerOrder {
     pub(super) flags: Vec<String>,
-    /// `pxp-module-puppet.conf`.
+    /// Path of `pxp-module-puppet.conf`.
     pub(super) config_file: Option<PathBuf>,
-    /// Where Puppet's settings are remembered from one run to the next.
+    /// Path of the file that stores Puppet's settings between runs.
     pub(super) settings_file: PathBuf,
 }
 
-/// `pxp-module-puppet.conf`.
+/// Content of `pxp-module-puppet.conf`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Config {
     pub(super) puppet_bin: Option<PathBuf>,
-    /// How long a run in progress is waited for, in seconds.
+    /// Maximum wait for a run in progress, in seconds.
     pub(super) lock_wait_s: Option<u64>,
 }
 
 impl PuppetInput {
-    /// The order for the runner's stdin.
+    /// The order as bytes for the runner's stdin.
     pub(crate) fn render(self, config_directory: Option<&Path>, spool: &Path) -> Vec<u8> {
         let order = RunnerOrder {
             flags: self.flags,
             config_file: config_directory.map(|dir| dir.join("pxp-module-puppet.conf")),
-            // A dot: never the name of a transaction.
+            // A name that begins with a dot is never the name of a transaction.
             settings_file: spool.join(".puppet-settings.json"),
         };
         serde_json::to_vec(&order).expect("an order holds only texts")
@@ -45,7 +45,7 @@ impl PuppetInput {
 }
 
 impl Config {
-    /// Reads it; one that is not there is empty.
+    /// Reads the file; a missing one gives an empty configuration.
     pub(super) fn read(path: Option<&Path>) -> Result<Self, String> {
         let Some(path) = path else {
             return Ok(Self::default());

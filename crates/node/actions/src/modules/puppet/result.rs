@@ -1,8 +1,8 @@
-//! From the end of a run to its [`PuppetResult`], and its way through the spool
+//! Conversion of the end of a run to its [`PuppetResult`], and its transfer through the spool
 //! entry: [`leave`] in the runner, [`result_of`] in the agent.
 //!
-//! The rule: a result that the runner could not leave, because it was ended, is
-//! made from what is there: the exit record, and the report if there is one.
+//! Invariant: if the runner was ended before it could leave a result, the result is built from the
+//! exit record, and from the report if there is one.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -19,22 +19,22 @@ use crate::process::ExitRecord;
 
 const RESULT_FILE: &str = "puppet.json";
 
-/// Where `puppet agent` is told to leave its report; in a directory of its own,
-/// because Puppet writes beside it first.
+/// The path to which `puppet agent` writes its report; in a directory of its own, because Puppet
+/// writes a temporary file beside it first.
 pub(super) fn report_path(entry: &Path) -> PathBuf {
     entry.join("puppet").join("last_run_report.yaml")
 }
 
-/// Records a result; the report is not needed any more then.
+/// Records a result; after that the report is no longer needed.
 pub(super) fn leave(entry: &Path, result: &PuppetResult) -> Result<(), pki::durable::WriteError> {
     let bytes = serde_json::to_vec(result).expect("texts and numbers");
     pki::durable::write_atomic(&entry.join(RESULT_FILE), &bytes, 0o640)?;
-    // What stays goes with the entry.
+    // Remaining files are removed with the entry.
     let _ = std::fs::remove_dir_all(entry.join("puppet"));
     Ok(())
 }
 
-/// The result of an action that ended.
+/// The result of an action that has ended.
 pub(crate) fn result_of(entry: &Path, exit: &ExitRecord, loss: Option<&str>) -> PuppetResult {
     let mut result = match read_result(entry) {
         Ok(Some(result)) => result,
@@ -53,8 +53,8 @@ pub(crate) fn result_of(entry: &Path, exit: &ExitRecord, loss: Option<&str>) -> 
     result
 }
 
-/// What a status query has as the action's stdout: the result, as
-/// pxp-module-puppet prints it.
+/// The text that a status query returns as the action's stdout: the result in the form printed by
+/// pxp-module-puppet.
 pub(crate) fn status_text(result: &PuppetResult) -> String {
     serde_json::to_string(result).expect("texts and numbers")
 }
@@ -70,7 +70,7 @@ fn read_result(entry: &Path) -> io::Result<Option<PuppetResult>> {
     Ok(Some(decode_errors::json::from_slice(&bytes)?))
 }
 
-/// A run whose runner could not leave a result.
+/// The result of a run whose runner could not leave one.
 fn ended_early(entry: &Path, exit: &ExitRecord) -> PuppetResult {
     let report = RunReport::read_file(&report_path(entry));
     let is_told = report.is_ok();
@@ -106,7 +106,7 @@ fn ended_early(entry: &Path, exit: &ExitRecord) -> PuppetResult {
     result.failed(PuppetErrorType::AgentExitNonZero, cause, text)
 }
 
-/// A run that left a report. `status` is that of `puppet agent`.
+/// The result of a run that left a report. `status` is that of `puppet agent`.
 pub(super) fn of_report(entry: &Path, status: ExitStatus) -> PuppetResult {
     let report = RunReport::read_file(&report_path(entry));
     let code = status.code();
@@ -129,7 +129,7 @@ pub(super) fn of_report(entry: &Path, status: ExitStatus) -> PuppetResult {
     result.detailed_exitcode = code.map(i64::from);
     result.signal = status.signal();
     match (code, result.signal) {
-        // All that `--detailed-exitcodes` says of a run that came to its end.
+        // All codes that `--detailed-exitcodes` gives for a completed run.
         (Some(0 | 2 | 4 | 6), _) => result,
         (_, Some(signal)) => {
             result.exitcode = i64::from(128 + signal);
@@ -150,7 +150,7 @@ pub(super) fn of_report(entry: &Path, status: ExitStatus) -> PuppetResult {
     }
 }
 
-/// A run that left no report. `errors` is what it printed.
+/// The result of a run that left no report. `errors` is what it printed.
 pub(super) fn without_report(status: ExitStatus, errors: Vec<String>) -> PuppetResult {
     let mut result = PuppetResult::unknown();
     result.detailed_exitcode = status.code().map(i64::from);
@@ -158,7 +158,7 @@ pub(super) fn without_report(status: ExitStatus, errors: Vec<String>) -> PuppetR
     let (error_type, cause, text) = match (status.code(), result.signal) {
         (Some(code @ (0 | 2 | 4 | 6)), _) => {
             result.exitcode = 0;
-            // The code proves a change or a failure; 0 proves nothing.
+            // Other codes prove a change or a failure; 0 proves nothing.
             if code != 0 {
                 let status = if code == 2 { "changed" } else { "failed" };
                 status.clone_into(&mut result.status);

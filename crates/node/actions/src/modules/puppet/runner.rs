@@ -1,8 +1,8 @@
-//! The program that makes one run of Puppet: [`runner_main`].
+//! The program that makes one Puppet run: [`runner_main`].
 //!
-//! Its parent is a wrapper, its output is the action's. The rules: it never
-//! starts two runs at once, nor one beside a run in progress that it knows of;
-//! whatever comes of it stands in the spool entry before it ends.
+//! Its parent is a wrapper, its output is the action's. Invariants: it never starts two runs at
+//! once, nor one beside a run in progress that it knows of; the result is in the spool entry before
+//! the program ends.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -54,15 +54,15 @@ fn read_order() -> io::Result<RunnerOrder> {
     Ok(decode_errors::json::from_slice(&bytes)?)
 }
 
-/// A line of our own in the action's output.
+/// Prints a line of the agent in the action's output.
 fn say(text: &str) {
     let mut stdout = io::stdout().lock();
-    // Output that has no room is missed, no more.
+    // If the line cannot be written, the output lacks it; nothing else depends on it.
     let _ = writeln!(stdout, "tutti-agent: {text}").and_then(|()| stdout.flush());
 }
 
-/// Makes the run, waiting for others for `patience` at most unless the node's configuration says
-/// otherwise.
+/// Makes the run. It waits for other runs for at most `patience`, unless the node's configuration
+/// sets another limit.
 pub(super) fn perform(entry: &Path, order: &RunnerOrder, patience: Duration) -> PuppetResult {
     let failed =
         |error_type, cause, text: String| PuppetResult::unknown().failed(error_type, cause, text);
@@ -119,10 +119,10 @@ struct Runner<'a> {
     patience: Duration,
 }
 
-/// What is in the way of a run.
+/// Reason for which a run cannot start.
 enum Hindrance {
     Disabled(String),
-    /// This process did not end in time.
+    /// Another run, of this process, did not end in time.
     Busy(Option<u32>),
 }
 
@@ -137,7 +137,7 @@ impl Runner<'_> {
         result
     }
 
-    /// Until Puppet does not give way to another run.
+    /// Repeats the run until Puppet does not exit in favour of another run.
     fn attempts(&mut self) -> Result<PuppetResult, Hindrance> {
         loop {
             self.wait()?;
@@ -151,7 +151,7 @@ impl Runner<'_> {
                 self.publish(&report);
                 return Ok(result::of_report(self.entry, status));
             }
-            // Perhaps there was a reason not to run; Puppet knows where to look.
+            // There may have been a reason not to run; Puppet knows the paths to look at.
             self.ask_settings();
             let printed = output.since();
             if !cause::says_in_progress(&printed) {
@@ -184,7 +184,7 @@ impl Runner<'_> {
         spawn::run(&self.puppet, &args, &self.variables)
     }
 
-    /// Waits for a run in progress, where its lock is known.
+    /// Waits for a run in progress, if its lock is known.
     fn wait(&mut self) -> Result<(), Hindrance> {
         self.check_enabled()?;
         let Some(settings) = self.settings.clone() else {
@@ -211,7 +211,7 @@ impl Runner<'_> {
         }
         match busy {
             Some(pid) => Err(Hindrance::Busy(Some(pid))),
-            // It may have been switched off meanwhile.
+            // Puppet may have been disabled meanwhile.
             None => self.check_enabled(),
         }
     }
@@ -244,7 +244,7 @@ impl Runner<'_> {
         }
     }
 
-    /// For whoever reads the report at its usual place, unless a newer one is there.
+    /// Copies the report to its usual path for other readers, unless a newer one is there.
     fn publish(&mut self, report: &Path) {
         self.ask_settings();
         let Some(settings) = &self.settings else {
@@ -306,7 +306,7 @@ fn copy_if_newer(from: &Path, to: &Path) -> io::Result<()> {
         return Ok(());
     }
     let directory = to.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    // Readable for its owner until it is in place; never followed through a link.
+    // Readable only by its owner until it is in place; links are never followed.
     let mut copy = tempfile::NamedTempFile::new_in(directory)?;
     io::copy(&mut File::open(from)?, copy.as_file_mut())?;
     let mode = std::fs::metadata(from)?.permissions();
@@ -315,7 +315,7 @@ fn copy_if_newer(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// How far the action's output was.
+/// Position in the action's output at one moment.
 struct OutputMark {
     streams: [(PathBuf, u64); 2],
 }
@@ -330,7 +330,7 @@ impl OutputMark {
         Self { streams }
     }
 
-    /// The end of what was written since, both streams one after the other.
+    /// The end of the output written since, both streams one after the other.
     fn since(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         for (path, from) in &self.streams {
@@ -342,7 +342,7 @@ impl OutputMark {
                 file.take(SCANNED_OUTPUT_BYTES).read_to_end(bytes)?;
                 Ok(())
             };
-            // What cannot be read says nothing.
+            // A stream that cannot be read is left out.
             let _ = read(&mut bytes);
             bytes.push(b'\n');
         }

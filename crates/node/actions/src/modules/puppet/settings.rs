@@ -1,8 +1,8 @@
-//! Where the installed Puppet keeps its lock files: [`Settings`].
+//! Paths of the lock files of the installed Puppet: [`Settings`].
 //!
-//! Puppet alone knows (`puppet config print`, most of a second), so its answer is
-//! remembered beside the spool. The rule: what is remembered counts only as long
-//! as `puppet` and its `puppet.conf` are the files that they were.
+//! Only Puppet knows them (`puppet config print`, most of a second), so its answer is cached beside
+//! the spool. Invariant: the cached answer is valid only as long as `puppet` and its `puppet.conf`
+//! are unchanged.
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
@@ -20,12 +20,12 @@ pub(super) struct Settings {
     pub(super) agent_catalog_run_lockfile: PathBuf,
 }
 
-/// A file as it was when Puppet was asked.
+/// State of a file when the settings were read.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Witness {
     path: PathBuf,
-    /// Device, inode, size, and modification time in seconds and nanoseconds;
-    /// none where there was no such file.
+    /// Device, inode, size, and modification time in seconds and nanoseconds; `None` if the file
+    /// did not exist.
     state: Option<(u64, u64, u64, i64, i64)>,
 }
 
@@ -36,7 +36,7 @@ struct Remembered {
 }
 
 impl Settings {
-    /// What is remembered and still true.
+    /// The cached settings, if they are still valid.
     pub(super) fn remembered(file: &Path, puppet: &Path) -> Option<Self> {
         let remembered: Remembered = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
         let same = |witness: &Witness| *witness == Witness::of(&witness.path);
@@ -44,7 +44,7 @@ impl Settings {
         (asked_this && remembered.witnesses.iter().all(same)).then_some(remembered.settings)
     }
 
-    /// Asks Puppet, and remembers what it says.
+    /// Reads the settings from Puppet and caches them.
     pub(super) fn ask(
         file: &Path,
         puppet: &Path,
@@ -81,7 +81,7 @@ impl Settings {
             settings: settings.clone(),
         };
         let bytes = serde_json::to_vec(&remembered).map_err(|error| error.to_string())?;
-        // Not remembered is asked again.
+        // If they cannot be cached, they are read again next time.
         let _ = pki::durable::write_atomic(file, &bytes, 0o640);
         Ok(settings)
     }

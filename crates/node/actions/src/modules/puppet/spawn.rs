@@ -1,5 +1,5 @@
-//! The two ways of starting `puppet`: [`run`] for `puppet agent`, whose output is
-//! the action's, and [`ask`] for a question with a short answer.
+//! The two ways of starting `puppet`: [`run`] for `puppet agent`, whose output is the action's, and
+//! [`ask`] for a query with a short answer.
 
 use std::io::{self, Read};
 use std::path::Path;
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use crate::defaults::{PUPPET_ANSWER_BYTES, PUPPET_ANSWER_TIMEOUT};
 
-/// From one look at a question to the next.
+/// Interval between two checks of a query.
 const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Runs it to its end. A stop of the action ends it with the rest of the tree.
+/// Runs `puppet agent` to its end. A stop of the action ends it with the rest of the process tree.
 pub(super) fn run(
     puppet: &Path,
     args: &[String],
@@ -20,7 +20,7 @@ pub(super) fn run(
     command(puppet, variables).args(args).spawn()?.wait()
 }
 
-/// What it prints.
+/// Runs `puppet` and returns the text that it prints.
 pub(super) fn ask(
     puppet: &Path,
     args: &[&str],
@@ -37,7 +37,7 @@ pub(super) fn ask(
     let reader = std::thread::spawn(move || {
         let mut text = String::new();
         if let Some(stdout) = stdout {
-            // What is not text is no answer, and found out below.
+            // Output that is not text is not an answer; this is detected below.
             let _ = stdout.take(PUPPET_ANSWER_BYTES).read_to_string(&mut text);
         }
         text

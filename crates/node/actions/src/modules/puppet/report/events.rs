@@ -1,8 +1,7 @@
-//! YAML of any size as a walk over its values: [`Events`].
+//! Streaming reader of YAML of any size: [`Events`].
 //!
-//! The rules: one value at a time is in memory, cut at its limit; tags mean
-//! nothing; a walk is as deep as its caller's code, never as deep as the text;
-//! no bytes make it panic.
+//! Invariants: one value at a time is in memory, cut at its limit; tags are ignored; the recursion
+//! is as deep as the caller's code, never as deep as the text; no input causes a panic.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read};
@@ -11,7 +10,7 @@ use saphyr_parser::{BufferedInput, Event, Parser, ScalarStyle};
 
 use crate::defaults::{REPORT_ANCHOR_BYTES, REPORT_ANCHORS};
 
-/// Why a text is no usable report.
+/// Reason for which a text is not a usable report.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ReportError {
     #[error("it is no YAML: {0}")]
@@ -28,7 +27,7 @@ pub(crate) enum ReportError {
     Lacks(&'static str),
 }
 
-/// A value, or the beginning of one.
+/// A value, or the start of a collection.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Node {
     Null,
@@ -43,7 +42,7 @@ pub(super) struct Events<R: Read> {
 }
 
 impl<R: Read> Events<R> {
-    /// Goes into the mapping that the first document is.
+    /// Enters the mapping of the first document.
     pub(super) fn of(from: R) -> Result<Self, ReportError> {
         let mut events = Self {
             parser: Parser::new(BufferedInput::new(Chars::of(from))),
@@ -58,7 +57,7 @@ impl<R: Read> Events<R> {
         }
     }
 
-    /// The next key of the mapping that was gone into; `None` at its end.
+    /// The next key of the entered mapping; `None` at its end.
     pub(super) fn key(&mut self) -> Result<Option<String>, ReportError> {
         loop {
             match self.event()? {
@@ -66,7 +65,7 @@ impl<R: Read> Events<R> {
                 event => match self.node(event) {
                     Node::Text(key) => return Ok(Some(key)),
                     Node::Null => return Ok(Some(String::new())),
-                    // A key that no report has.
+                    // No report has such a key.
                     Node::Sequence | Node::Mapping => {
                         self.leave()?;
                         self.skip()?;
@@ -76,7 +75,7 @@ impl<R: Read> Events<R> {
         }
     }
 
-    /// The next item of the sequence that was gone into; `None` at its end.
+    /// The next item of the entered sequence; `None` at its end.
     pub(super) fn item(&mut self) -> Result<Option<Node>, ReportError> {
         match self.event()? {
             Event::SequenceEnd => Ok(None),
@@ -84,13 +83,13 @@ impl<R: Read> Events<R> {
         }
     }
 
-    /// The next value, gone into where it is a collection.
+    /// The next value; a collection is entered.
     pub(super) fn value(&mut self) -> Result<Node, ReportError> {
         let event = self.event()?;
         Ok(self.node(event))
     }
 
-    /// A text, whatever its YAML type; `None` for null and for collections.
+    /// A text of any YAML type; `None` for null and for collections.
     pub(super) fn text(&mut self) -> Result<Option<String>, ReportError> {
         let node = self.value()?;
         self.text_of(node)
@@ -115,19 +114,19 @@ impl<R: Read> Events<R> {
         })
     }
 
-    /// Goes into the next value if it is a mapping, and past it otherwise.
+    /// Enters the next value if it is a mapping, and skips it otherwise.
     pub(super) fn enter_mapping(&mut self) -> Result<bool, ReportError> {
         let node = self.value()?;
         self.is(node, &Node::Mapping)
     }
 
-    /// Goes into the next value if it is a sequence, and past it otherwise.
+    /// Enters the next value if it is a sequence, and skips it otherwise.
     pub(super) fn enter_sequence(&mut self) -> Result<bool, ReportError> {
         let node = self.value()?;
         self.is(node, &Node::Sequence)
     }
 
-    /// Whether it is what was expected; what is not, is passed over.
+    /// True if `node` is the expected one; any other is skipped.
     pub(super) fn is(&mut self, node: Node, expected: &Node) -> Result<bool, ReportError> {
         if node == *expected {
             return Ok(true);
@@ -136,13 +135,13 @@ impl<R: Read> Events<R> {
         Ok(false)
     }
 
-    /// Past the next value.
+    /// Skips the next value.
     pub(super) fn skip(&mut self) -> Result<(), ReportError> {
         self.text()?;
         Ok(())
     }
 
-    /// To the end of the collection that was gone into.
+    /// Skips to the end of the entered collection.
     pub(super) fn leave(&mut self) -> Result<(), ReportError> {
         let mut depth = 1_usize;
         while depth > 0 {
@@ -171,7 +170,7 @@ impl<R: Read> Events<R> {
             Event::Scalar(text, style, anchor, _tag) => {
                 let null = style == ScalarStyle::Plain && matches!(&*text, "" | "~" | "null");
                 let text = text.into_owned();
-                // Equal strings are written once by Ruby and then referred to.
+                // Ruby writes equal strings once and then refers to them.
                 if anchor > 0
                     && self.anchors.len() < REPORT_ANCHORS
                     && text.len() <= REPORT_ANCHOR_BYTES
@@ -192,7 +191,7 @@ impl<R: Read> Events<R> {
     }
 }
 
-/// The characters of a stream; what is not UTF-8 becomes U+FFFD.
+/// The characters of a stream; bytes that are not UTF-8 become U+FFFD.
 struct Chars<R: Read> {
     from: BufReader<R>,
 }
@@ -205,7 +204,7 @@ impl<R: Read> Chars<R> {
     }
 
     fn peek(&mut self) -> Option<u8> {
-        // A failing disk looks like a cut report, which is refused.
+        // A failing disk looks like a truncated report, which is refused.
         self.from.fill_buf().ok()?.first().copied()
     }
 }

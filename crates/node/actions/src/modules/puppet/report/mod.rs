@@ -1,8 +1,7 @@
-//! What a run says of itself: [`RunReport`], read from the `last_run_report.yaml`
-//! of Puppet 5 to 8.
+//! The report of a run: [`RunReport`], read from the `last_run_report.yaml` of Puppet 5 to 8.
 //!
-//! The rule: of a report of any size, only what a result carries is kept, each
-//! part within its limit, with the number of those that had no room.
+//! Invariant: of a report of any size, only the parts that a result carries are kept, each within
+//! its limit, with the number of omitted ones.
 
 mod events;
 mod resource;
@@ -19,7 +18,7 @@ use crate::defaults::{
     MAX_REPORT_BYTES, REPORTED_ERRORS, REPORTED_METRICS, REPORTED_RESOURCES, REPORTED_TEXT_BYTES,
 };
 
-/// The part of a report that is told.
+/// The part of a report that is sent to the requester.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct RunReport {
     pub(super) time: Option<String>,
@@ -34,14 +33,14 @@ pub(super) struct RunReport {
     pub(super) noop_pending: Option<bool>,
     pub(super) corrective_change: Option<bool>,
     pub(super) metrics: Map<String, Value>,
-    /// Messages of the levels err and above.
+    /// Messages of the level err or above.
     pub(super) errors: Vec<String>,
     resources: [Vec<PuppetResource>; 3],
     omitted: [u64; 3],
 }
 
 impl RunReport {
-    /// Reads a report; what is not one, or is not whole, is an error.
+    /// Reads a report; a text that is not a report, or is truncated, is an error.
     pub(super) fn read(from: impl Read) -> Result<Self, ReportError> {
         let mut watched = LastByte {
             from: from.take(MAX_REPORT_BYTES + 1),
@@ -52,7 +51,7 @@ impl RunReport {
             return Err(ReportError::TooLarge(MAX_REPORT_BYTES));
         }
         let report = read?;
-        // To YAML, half a word is a word.
+        // YAML accepts half a word as a word.
         if watched.last != Some(b'\n') {
             return Err(ReportError::Cut);
         }
@@ -118,7 +117,7 @@ impl RunReport {
         Ok(())
     }
 
-    /// `resources: {values: [[name, label, number], …]}` among the metrics.
+    /// Reads `resources: {values: [[name, label, number], …]}` from the metrics.
     fn walk_metrics<R: Read>(&mut self, events: &mut Events<R>) -> Result<(), ReportError> {
         if !events.enter_mapping()? {
             return Ok(());
@@ -167,7 +166,7 @@ impl RunReport {
         if let Some(number) = number
             && self.metrics.len() < REPORTED_METRICS
         {
-            // Ruby wrote symbols in old reports.
+            // Old reports contain Ruby symbols.
             let name = cut(name.trim_start_matches(':').to_owned());
             self.metrics.insert(name, Value::Number(number));
         }
@@ -213,7 +212,7 @@ impl RunReport {
         }
     }
 
-    /// As a result of a run that was made to its end.
+    /// The result of a run that was completed.
     pub(super) fn into_result(self) -> PuppetResult {
         let unknown = PuppetResult::unknown();
         let [failed, changed, noop] = self.omitted;
@@ -243,7 +242,7 @@ impl RunReport {
     }
 }
 
-/// Remembers how a stream ended.
+/// Reader that remembers the last byte of a stream.
 struct LastByte<R> {
     from: R,
     last: Option<u8>,
@@ -259,7 +258,7 @@ impl<R: Read> Read for LastByte<R> {
     }
 }
 
-/// Keeps what says something new: the first ones, and the last, which often sums up.
+/// Keeps messages that differ: the first ones, and the last, which is often a summary.
 pub(super) fn keep_error(errors: &mut Vec<String>, message: String) {
     if errors.contains(&message) {
         return;
@@ -270,13 +269,13 @@ pub(super) fn keep_error(errors: &mut Vec<String>, message: String) {
     errors.push(message);
 }
 
-/// Within the limit of one text.
+/// Cuts a text to the limit of one text.
 pub(super) fn cut(mut text: String) -> String {
     if text.len() > REPORTED_TEXT_BYTES {
         text.truncate(text.floor_char_boundary(REPORTED_TEXT_BYTES));
         text.push('…');
     }
-    // Databases and C strings cannot hold it.
+    // Databases and C strings cannot hold NUL.
     if text.contains('\0') {
         text = text.replace('\0', "\u{fffd}");
     }

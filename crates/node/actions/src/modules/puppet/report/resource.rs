@@ -1,6 +1,6 @@
-//! One resource of a report: [`read`].
+//! Parser of one resource of a report: [`read`].
 //!
-//! The rule: a resource that stayed as it was leaves nothing behind.
+//! Invariant: an unchanged resource uses no memory after it was read.
 
 use std::io::Read;
 
@@ -34,7 +34,7 @@ struct Seen {
     messages: Vec<String>,
 }
 
-/// The next value as a resource worth telling.
+/// Reads the next value as a resource; `None` if it is not to be reported.
 pub(super) fn read<R: Read>(events: &mut Events<R>) -> Result<Option<PuppetResource>, ReportError> {
     if !events.enter_mapping()? {
         return Ok(None);
@@ -104,7 +104,7 @@ impl Seen {
                 &mut self.messages
             }
             Some("success") => &mut self.messages,
-            // An audited value that stayed as it was.
+            // An audited value that did not change.
             _ => return,
         };
         if into.len() < REPORTED_MESSAGES {

@@ -1,4 +1,4 @@
-//! Reports as Puppet writes them, as it did in the past, and as it never would.
+//! Tests with reports in Puppet's current and past forms, and with invalid ones.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// As Puppet 7 writes it, shortened.
+/// A report of Puppet 7, shortened.
 const REPORT: &str = r"--- !ruby/object:Puppet::Transaction::Report
 host: web1.example.com
 time: '2026-11-21T12:34:56.789012345+00:00'
@@ -240,7 +240,7 @@ fn a_report_that_is_cut_is_refused_wherever_it_is_cut() {
     let whole = read(REPORT).unwrap();
     for cut in 0..REPORT.len() {
         if let Ok(report) = read(&REPORT[..cut]) {
-            // Puppet puts its report in place whole; what is cut between two lines looks whole.
+            // Puppet replaces its report atomically; one that is cut between two lines looks whole.
             assert!(REPORT[..cut].ends_with('\n'), "cut at {cut}");
             assert_eq!(report.status, whole.status);
             assert_eq!(report.transaction_uuid, whole.transaction_uuid);

@@ -1,11 +1,11 @@
-//! The bounded wait, with a patience that a test has.
+//! Tests of the bounded wait, with a short limit.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
 use super::*;
 
-/// A `puppet` that always gives way, and an order for it.
+/// A `puppet` that always exits in favour of another run, and an order for it.
 fn busy(dir: &Path, lock: &str) -> RunnerOrder {
     let bin = dir.join("puppet");
     let text = format!(
@@ -72,7 +72,7 @@ fn a_run_that_does_not_end_is_named_when_patience_is_over() {
 #[test]
 fn one_who_always_gives_way_is_not_asked_for_ever() {
     let dir = tempfile::tempdir().unwrap();
-    // Nobody holds this.
+    // No process holds this lock.
     let order = busy(dir.path(), "/nonexistent/lock");
     let result = perform(dir.path(), &order, Duration::from_millis(300));
     assert_eq!(

@@ -10,12 +10,18 @@ use rustls::ClientConfig;
 /// Sent as `User-Agent`.
 const USER_AGENT: &str = concat!("tutti/", env!("CARGO_PKG_VERSION"));
 
-/// A builder of clients that verify servers with `tls`. The caller adds its timeouts.
+/// A builder of clients that verify servers with `tls` and connect to them directly. The caller
+/// adds its timeouts.
 pub fn builder(tls: Arc<ClientConfig>) -> ClientBuilder {
+    builder_with_system_proxy(tls).no_proxy()
+}
+
+/// The same for servers of the Internet: clients use the proxy that `HTTPS_PROXY` and the like of
+/// the environment name.
+pub fn builder_with_system_proxy(tls: Arc<ClientConfig>) -> ClientBuilder {
     Client::builder()
         .tls_backend_preconfigured(Arc::unwrap_or_clone(tls))
         .redirect(Policy::none())
-        .no_proxy()
         .user_agent(USER_AGENT)
 }
 

@@ -8,4 +8,4 @@ mod body;
 mod builder;
 
 pub use body::{BodyError, excerpt, read_body};
-pub use builder::{builder, without_tls};
+pub use builder::{builder, builder_with_system_proxy, without_tls};

@@ -135,9 +135,7 @@ impl Puppetserver {
 pub(crate) async fn with_certificate(tls: TlsFiles) -> Result<ClientBuilder, Failed> {
     // Read anew each time: certificates are renewed.
     let tls = tokio::task::spawn_blocking(move || ClientTls::load(&tls)).await??;
-    Ok(Client::builder()
-        .redirect(reqwest::redirect::Policy::none())
-        .tls_backend_preconfigured((*tls).clone()))
+    Ok(http_client::builder_with_system_proxy(tls))
 }
 
 /// Its instances of JRuby.

@@ -102,7 +102,7 @@ impl NotificationSender {
             return client.map_err(|error| chain(&error));
         }
         let made = self.client.get_or_try_init(|| async {
-            let builder = http::builder()?.redirect(reqwest::redirect::Policy::none());
+            let builder = http::builder()?;
             let client = builder.timeout(TELL_TIMEOUT).build();
             client.map_err(|error| chain(&error))
         });

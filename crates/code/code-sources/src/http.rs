@@ -4,12 +4,12 @@
 //! connection) is asked again a few times; a token goes to the host that it is for and to no other.
 
 use std::io;
-use std::sync::Arc;
 use std::time::Duration;
 
+use pki::ClientTls;
 use reqwest::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER};
+use reqwest::redirect::Policy;
 use reqwest::{Client, ClientBuilder, NoProxy, Proxy, Response, StatusCode, Url};
-use rustls_platform_verifier::BuilderVerifierExt as _;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::sync::{OnceCell, Semaphore};
 
@@ -232,21 +232,15 @@ pub(crate) fn said(body: &[u8]) -> String {
     }
 }
 
-/// A client that trusts the authorities of the machine.
+/// A client that trusts the CAs of the machine and follows no redirect.
 pub fn builder() -> Result<ClientBuilder, String> {
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let tls = rustls::ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .and_then(|builder| builder.with_platform_verifier());
-    let tls = tls.map_err(|error| error.to_string())?;
-    Ok(Client::builder()
-        .tls_backend_preconfigured(tls.with_no_client_auth())
-        .connect_timeout(HTTP_CONNECT_TIMEOUT)
-        .user_agent(concat!("tutti/", env!("CARGO_PKG_VERSION"))))
+    let tls = ClientTls::machine_roots().map_err(|error| error.to_string())?;
+    Ok(http_client::builder_with_system_proxy(tls).connect_timeout(HTTP_CONNECT_TIMEOUT))
 }
 
 fn client(proxy: Option<&str>) -> Result<Client, String> {
     let builder = builder()?
+        .redirect(Policy::default())
         .read_timeout(HTTP_READ_TIMEOUT)
         .timeout(HTTP_TIMEOUT);
     let client = through(builder, proxy)?.build();

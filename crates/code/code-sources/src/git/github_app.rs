@@ -211,7 +211,7 @@ impl Question {
 
     fn client(&self) -> Result<Client, String> {
         // No redirect: what the App signed is for this host.
-        let builder = http::builder()?.redirect(reqwest::redirect::Policy::none());
+        let builder = http::builder()?;
         let builder = http::through(builder, self.app.proxy.as_deref())?;
         let client = builder.timeout(GITHUB_TIMEOUT).build();
         client.map_err(|error| error_causes::chain(&error))

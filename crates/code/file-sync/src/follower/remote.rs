@@ -103,12 +103,9 @@ impl Remote {
         let loaded = tokio::task::spawn_blocking(loaded).await;
         let tls = loaded.map_err(|error| RemoteError::Tls(error.to_string()))?;
         let tls = tls.map_err(|error| RemoteError::Tls(chain(&error)))?;
-        let client = Client::builder()
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
+        let client = http_client::builder(tls)
             .connect_timeout(FOLLOWER_CONNECT_TIMEOUT)
             .read_timeout(FOLLOWER_READ_TIMEOUT)
-            .tls_backend_preconfigured((*tls).clone())
             .build()
             .map_err(|error| RemoteError::Tls(chain(&error)))?;
         let mut known = self

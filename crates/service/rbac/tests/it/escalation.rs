@@ -450,28 +450,32 @@ async fn a5_names_are_data_and_nothing_else() {
         let id = made.unwrap();
         assert_eq!(access.role(id).await.unwrap().display_name, name.trim());
         let user = UserSpec {
-            login: name.to_owned(),
+            login: format!("Łx1{}", name.trim()),
             display_name: name.to_owned(),
             password: Some(PASSWORD.into()),
             ..UserSpec::default()
         };
-        match access.create_user(&admin, user).await {
-            Ok(_) => assert!(world.login(name, PASSWORD).await.is_ok(), "{name}"),
-            // Trimmed, it is the name of another.
-            Err(error) => {
-                assert!(
-                    matches!(error, ManageError::Conflict { .. }),
-                    "{name}: {error}"
-                );
-                assert_eq!(name.trim(), "admin");
-            }
-        }
+        let login = user.login.clone();
+        access.create_user(&admin, user).await.unwrap();
+        assert!(world.login(&login, PASSWORD).await.is_ok(), "{login}");
+    }
+    let user = |login: &str| UserSpec {
+        login: login.to_owned(),
+        password: Some(PASSWORD.into()),
+        ..UserSpec::default()
+    };
+    let trimmed = access.create_user(&admin, user("admin ")).await;
+    assert!(matches!(trimmed, Err(ManageError::Conflict { .. })));
+    // They would be read as options or files on command lines.
+    for login in ["-x", "--force", "@x", "_x", "'x", "\u{202e}nimda"] {
+        let made = access.create_user(&admin, user(login)).await;
+        assert!(matches!(made, Err(ManageError::Invalid { .. })), "{login}");
     }
     for name in ["", " \t", "a\0b", "a\u{1b}[31m", &"x".repeat(300)] {
         let made = access.create_role(&admin, spec(name, &[])).await;
         assert!(matches!(made, Err(ManageError::Invalid { .. })), "{name:?}");
     }
-    assert_eq!(access.users().await.unwrap().len(), 2 + 6);
+    assert_eq!(access.users().await.unwrap().len(), 2 + 7);
 }
 
 async fn a4_a_right_to_run_code_is_for_the_nodes_of_its_environment() {

@@ -461,6 +461,7 @@ async fn a5_names_are_data_and_nothing_else() {
     }
     let user = |login: &str| UserSpec {
         login: login.to_owned(),
+        display_name: "Someone".to_owned(),
         password: Some(PASSWORD.into()),
         ..UserSpec::default()
     };

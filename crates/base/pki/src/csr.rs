@@ -1,8 +1,8 @@
-//! Certificate requests (PKCS#10): [`generate`] for a node that wants a
-//! certificate, [`Request`] for the authority that reads one.
+//! Certificate requests (PKCS#10): [`generate`] for a node that needs a certificate, [`Request`]
+//! for the authority that parses one.
 //!
-//! The rule: a [`Request`] exists only for a request whose own signature is
-//! valid and whose subject has exactly one common name.
+//! Invariant: a [`Request`] exists only for a request whose own signature is valid and whose
+//! subject has exactly one common name.
 
 use rcgen::{CertificateParams, DistinguishedName, DnType, SubjectPublicKeyInfo};
 use x509_parser::certification_request::X509CertificationRequest;
@@ -15,13 +15,13 @@ use crate::defaults::MAX_CSR_BYTES;
 use crate::identity::{self, IdentityError};
 use crate::key::{self, KeyError, KeyType};
 
-/// Where Puppet's own extensions live; requests may ask for these only.
+/// Object ids of Puppet's own extensions; requests may contain extensions of this arc only.
 const PUPPET_ARC: &str = "1.3.6.1.4.1.34380.1.";
 /// Extensions that grant rights (`pp_authorization`, `pp_auth_role`, `pp_cli_auth`).
 const AUTHORIZATION_ARC: &str = "1.3.6.1.4.1.34380.1.3.";
 const SUBJECT_ALT_NAME: &str = "2.5.29.17";
 
-/// A fresh key and a request for it.
+/// A new key and a request for it.
 pub struct KeyAndRequest {
     /// PKCS#8 PEM; write it with mode 0600.
     pub key_pem: String,
@@ -34,7 +34,7 @@ impl std::fmt::Debug for KeyAndRequest {
     }
 }
 
-/// Makes a key and the request that a node sends to its CA.
+/// Creates a key and the request that a node sends to its CA.
 pub fn generate(certname: &str, key_type: KeyType) -> Result<KeyAndRequest, KeyError> {
     let key = key::generate(key_type)?;
     Ok(KeyAndRequest {
@@ -43,7 +43,8 @@ pub fn generate(certname: &str, key_type: KeyType) -> Result<KeyAndRequest, KeyE
     })
 }
 
-/// Makes a key and a request for all that these options ask for; lifetimes are the authority's to decide.
+/// Creates a key and a request with everything in these options, except the lifetime, which the
+/// authority decides.
 pub fn generate_with(certname: &str, options: &GenerateOptions) -> Result<KeyAndRequest, CaError> {
     let key = key::generate(options.key_type)?;
     let mut params = named(certname);
@@ -58,7 +59,7 @@ pub fn generate_with(certname: &str, options: &GenerateOptions) -> Result<KeyAnd
     })
 }
 
-/// A request for a key that exists already.
+/// Creates a request for an existing key.
 pub fn request_for(certname: &str, key: &rcgen::KeyPair) -> Result<String, KeyError> {
     let request = named(certname)
         .serialize_request(key)
@@ -73,12 +74,12 @@ fn named(certname: &str) -> CertificateParams {
     params
 }
 
-/// One extension that a request asks for.
+/// One extension that a request contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RequestedExtension {
-    /// Dotted object id.
+    /// Object id in dotted form.
     pub oid: String,
-    /// DER as sent.
+    /// Value in DER, as sent.
     pub value: Vec<u8>,
 }
 
@@ -88,13 +89,13 @@ impl RequestedExtension {
         identity::value_text(&self.value)
     }
 
-    /// Whether it grants rights and is therefore never signed unasked.
+    /// True if the extension grants rights and is therefore never signed without explicit consent.
     pub fn is_authorization(&self) -> bool {
         self.oid.starts_with(AUTHORIZATION_ARC)
     }
 }
 
-/// A request that was read and whose signature holds.
+/// A parsed request with a valid signature.
 #[derive(Debug, Clone)]
 pub struct Request {
     certname: String,
@@ -105,7 +106,7 @@ pub struct Request {
     extensions: Vec<RequestedExtension>,
 }
 
-/// A request is refused.
+/// The error for a request that is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum CsrError {
     #[error("the request is larger than {MAX_CSR_BYTES} bytes")]
@@ -132,7 +133,7 @@ pub enum CsrError {
 }
 
 impl Request {
-    /// Reads a request in PEM and verifies that its sender holds the key.
+    /// Parses a request in PEM and verifies that its sender holds the key.
     pub fn from_pem(bytes: &[u8]) -> Result<Self, CsrError> {
         if bytes.len() > MAX_CSR_BYTES {
             return Err(CsrError::TooLarge);
@@ -162,7 +163,7 @@ impl Request {
             .map_err(|_| CsrError::BadSignature)?;
         let certname = identity::common_name(&info.subject)?.to_owned();
         let (alt_names, extensions) = requested_extensions(&request)?;
-        // Line endings as OpenSSL and Ruby write them.
+        // Line endings as in files of OpenSSL and Ruby.
         let config = pem::EncodeConfig::new().set_line_ending(pem::LineEnding::LF);
         let pem = pem::encode_config(&pem::Pem::new("CERTIFICATE REQUEST", der.clone()), config);
         Ok(Self {
@@ -175,7 +176,7 @@ impl Request {
         })
     }
 
-    /// The common name that the request asks for; not checked as a path.
+    /// The common name in the request; not checked as a path.
     pub fn certname(&self) -> &str {
         &self.certname
     }
@@ -185,7 +186,7 @@ impl Request {
         &self.pem
     }
 
-    /// The request in DER; fingerprints are taken over it.
+    /// The request in DER; fingerprints are computed from it.
     pub fn der(&self) -> &[u8] {
         &self.der
     }
@@ -194,12 +195,12 @@ impl Request {
         &self.public_key
     }
 
-    /// Subject alternative names as Puppet writes them: `DNS:web.example`, `IP:10.0.0.1`.
+    /// Subject alternative names in Puppet's notation: `DNS:web.example`, `IP:10.0.0.1`.
     pub fn alt_names(&self) -> &[String] {
         &self.alt_names
     }
 
-    /// Puppet extensions that the request asks for, in its order.
+    /// Puppet extensions that the request contains, in their order.
     pub fn extensions(&self) -> &[RequestedExtension] {
         &self.extensions
     }
@@ -224,8 +225,8 @@ fn requested_extensions(request: &X509CertificationRequest<'_>) -> Result<Reques
     let mut extensions = Vec::new();
     for attribute in request.certification_request_info.iter_attributes() {
         let ParsedCriAttribute::ExtensionRequest(asked) = attribute.parsed_attribute() else {
-            // Other attributes (challenge password, auto-renewal) never become
-            // part of a certificate.
+            // Other attributes (challenge password, auto-renewal) never become part of a
+            // certificate.
             continue;
         };
         for extension in &asked.extensions {
@@ -255,7 +256,8 @@ fn alt_name_text(name: &GeneralName<'_>) -> Result<String, CsrError> {
     match name {
         GeneralName::DNSName(name) => {
             let text = format!("DNS:{name}");
-            // What could never be signed is not kept, nor shown to the person who signs.
+            // A name that could never be signed is neither stored nor shown to the person who
+            // signs.
             match text.parse::<AltName>() {
                 Ok(_) => Ok(text),
                 Err(_) => Err(CsrError::UnsupportedAltName),
@@ -274,7 +276,8 @@ fn alt_name_text(name: &GeneralName<'_>) -> Result<String, CsrError> {
     }
 }
 
-/// A value is copied into the certificate, so it must be one whole DER object.
+/// True if the value is one whole DER object, which it must be because it is copied into the
+/// certificate.
 fn is_one_der_value(value: &[u8]) -> bool {
     matches!(x509_parser::der_parser::parse_der(value), Ok((rest, _)) if rest.is_empty())
 }

@@ -1,19 +1,18 @@
-//! Every number of this crate, with its reason.
+//! The limits and intervals of this crate, each with its reason.
 
 use std::time::Duration;
 
 /// Lifetime of a certificate: five years, as puppetserver's `ca-ttl`.
 pub const CERTIFICATE_LIFETIME: Duration = Duration::from_secs(5 * 365 * 24 * 3600);
 
-/// Lifetime of a CA certificate: fifteen years, as `puppetserver ca setup` makes it.
+/// Lifetime of a CA certificate: fifteen years, as in `puppetserver ca setup`.
 pub const CA_LIFETIME: Duration = Duration::from_secs(15 * 365 * 24 * 3600);
 
-/// `nextUpdate` of a revocation list: five years, as puppetserver does, because
-/// agents that check the list refuse everything once it has expired.
+/// `nextUpdate` of a revocation list: five years, as in puppetserver, because agents that check the
+/// list refuse all connections once it has expired.
 pub const CRL_LIFETIME: Duration = Duration::from_secs(5 * 365 * 24 * 3600);
 
-/// Certificates are valid from a day ago, so that nodes whose clock is late
-/// accept them.
+/// Certificates are valid from a day ago, so that nodes whose clock is slow accept them.
 pub const CLOCK_SKEW: Duration = Duration::from_secs(24 * 3600);
 
 /// Largest certificate request that is read. An RSA-4096 request with ten
@@ -27,10 +26,9 @@ pub const MAX_PEM_BYTES: u64 = 64 * 1024 * 1024;
 /// Longest certname in bytes: `NAME.pem` must fit the 255 bytes of a file name.
 pub const MAX_CERTNAME_BYTES: usize = 251;
 
-/// Requests that wait for a signature. Anyone may submit one, so the disk must
-/// be protected: 50,000 (the largest fleet that is meant) x 2.5 KB = 125 MB, and
-/// x [`MAX_CSR_BYTES`] = 800 MB in the worst case. In memory a request takes
-/// some 100 bytes, so 5 MB.
+/// Most requests that wait for a signature. Any client may submit one, so the disk must be
+/// protected: 50,000 (the largest supported fleet) x 2.5 KB = 125 MB, and x [`MAX_CSR_BYTES`] = 800
+/// MB in the worst case. In memory a request takes some 100 bytes, so 5 MB.
 pub const MAX_PENDING_REQUESTS: usize = 50_000;
 
 /// Requests of one network that wait for a signature: a tenth of the list, so
@@ -38,17 +36,17 @@ pub const MAX_PENDING_REQUESTS: usize = 50_000;
 /// address can still be brought up at once. At most 80 MB.
 pub const MAX_PENDING_PER_SOURCE: usize = MAX_PENDING_REQUESTS / 10;
 
-/// How long the list of waiting requests is used without reading its directory again. A flood of requests
-/// would otherwise read up to 50,000 names for each; a request that another program signs or deletes
-/// makes room for its network this much later at most.
+/// Duration for which the list of waiting requests is used without reading its directory again.
+/// During a flood, each request would otherwise read up to 50,000 names. If another program signs
+/// or deletes a request, its network can submit a new one at most this much later.
 pub const WAITING_LIST_FRESH: Duration = Duration::from_secs(1);
 
-/// Quiet time after the first file event before files are read again. A
-/// certificate and its key are usually replaced within a few milliseconds.
+/// Quiet time after the first file event before files are read again. A certificate and its key are
+/// usually replaced within a few milliseconds.
 pub const RELOAD_SETTLE: Duration = Duration::from_millis(100);
 
-/// How often files are compared where the kernel cannot report changes.
-/// Twice a second keeps a reload under one second.
+/// Interval at which files are compared if the kernel cannot report changes. Twice a second keeps a
+/// reload under one second.
 pub const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// How often files are compared although the kernel reports changes: network

@@ -1,9 +1,9 @@
-//! Files that survive a crash whole: after [`write_atomic`] returns, a reader
-//! finds the new content, and before that the old one, never a part.
+//! Atomic and durable file writes: after [`write_atomic`] returns, a reader finds the new content,
+//! and before that the old content, never a part, even after a crash.
 //!
-//! The rules: write a temporary file beside the target, fsync it, rename it over
-//! the target, fsync the directory; and a file made by root belongs to the owner
-//! and group of its directory, so that a command typed by root leaves nothing that
+//! Invariants: a temporary file is written beside the target, fsynced and renamed over the target,
+//! then the directory is fsynced; and a file created by root belongs to the owner and group of its
+//! directory, so that after a command of root the service's own user can still read every file.
 //! the service's own user cannot read.
 
 use std::fs::{self, File, OpenOptions};
@@ -15,10 +15,10 @@ use tempfile::NamedTempFile;
 
 const ROOT: u32 = 0;
 
-/// How the names of temporary files begin, of which a crash may leave some.
+/// Prefix of the names of temporary files, some of which may remain after a crash.
 pub const TEMPORARY_PREFIX: &str = ".tmp-";
 
-/// A durable write failed; the target is unchanged.
+/// The error of a durable write; the target is unchanged.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {path}")]
 pub struct WriteError {
@@ -37,8 +37,8 @@ pub fn write_atomic(path: &Path, bytes: &[u8], mode: u32) -> Result<(), WriteErr
     written().map_err(|source| write_error(path, source))
 }
 
-/// Creates `path` with `bytes` unless it exists; tells whether it did. Of
-/// several processes exactly one creates it, and all of them see it whole.
+/// Creates `path` with `bytes` unless it exists; returns true if it was created. Of several
+/// processes exactly one creates it, and all of them see the complete file.
 pub fn create_new(path: &Path, bytes: &[u8], mode: u32) -> Result<bool, WriteError> {
     let created = || -> io::Result<bool> {
         let temporary = temporary_beside(path, bytes, mode)?;
@@ -74,7 +74,7 @@ pub fn append(path: &Path, line: &[u8], mode: u32) -> Result<(), WriteError> {
     appended().map_err(|source| write_error(path, source))
 }
 
-/// Removes `path`; a file that is not there is no error. Tells whether it was.
+/// Removes `path` and returns true if it existed; a missing file is not an error.
 pub fn remove(path: &Path) -> Result<bool, WriteError> {
     match fs::remove_file(path) {
         Ok(()) => sync_directory_of(path)
@@ -85,7 +85,7 @@ pub fn remove(path: &Path) -> Result<bool, WriteError> {
     }
 }
 
-/// Creates a directory and its parents; those that it creates get `mode`.
+/// Creates a directory and its parents; new directories get `mode`.
 pub fn create_dir(path: &Path, mode: u32) -> Result<(), WriteError> {
     let created = || -> io::Result<()> {
         let mut missing: Vec<_> = path
@@ -95,7 +95,7 @@ pub fn create_dir(path: &Path, mode: u32) -> Result<(), WriteError> {
         while let Some(directory) = missing.pop() {
             match fs::DirBuilder::new().mode(mode).create(directory) {
                 Ok(()) => adopt_owner_of_directory(&File::open(directory)?, directory)?,
-                // Another process was faster.
+                // Another process has created it meanwhile.
                 Err(_) if directory.is_dir() => {}
                 Err(error) => return Err(error),
             }
@@ -105,8 +105,9 @@ pub fn create_dir(path: &Path, mode: u32) -> Result<(), WriteError> {
     created().map_err(|source| write_error(path, source))
 }
 
-/// Gives `made`, which was just created at `path` by this process, to the owner and group of the
-/// directory that it is in. Only root can and must: the files of other users are their own.
+/// Changes the owner and group of `made`, which this process just created at `path`, to those of
+/// the directory that contains it. Only root can and must do so: files of other users remain their
+/// own.
 pub(crate) fn adopt_owner_of_directory(made: &File, path: &Path) -> io::Result<()> {
     let directory = fs::metadata(directory_of(path))?;
     let owner = made.metadata()?;
@@ -118,14 +119,14 @@ pub(crate) fn adopt_owner_of_directory(made: &File, path: &Path) -> io::Result<(
 }
 
 fn temporary_beside(path: &Path, bytes: &[u8], mode: u32) -> io::Result<NamedTempFile> {
-    // The mode is given at creation, so a key is never readable by others, not
-    // even before the rename.
+    // The mode is set at creation, so a key is never readable by others, not even before the
+    // rename.
     let mut temporary = tempfile::Builder::new()
         .prefix(TEMPORARY_PREFIX)
         .permissions(fs::Permissions::from_mode(mode))
         .tempfile_in(directory_of(path))?;
     temporary.write_all(bytes)?;
-    // Creation is subject to the umask; the promise is the exact mode.
+    // The umask applies at creation; this function promises the exact mode.
     temporary
         .as_file()
         .set_permissions(fs::Permissions::from_mode(mode))?;
@@ -188,7 +189,7 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"first");
     }
 
-    /// A command of root's in the directory of the service's user.
+    /// A command of root in the directory of the service's user.
     #[test]
     fn what_root_writes_belongs_to_the_owner_of_the_directory() {
         const SERVICE: (u32, u32) = (64_123, 64_124);
@@ -206,7 +207,7 @@ mod tests {
         create_dir(&at("parent/child"), 0o750).unwrap();
         write_atomic(&at("parent/child/file"), b"x", 0o640).unwrap();
         drop(crate::lock::FileLock::acquire(&at("lock")).unwrap());
-        // One that was left by root before is healed when it is written again.
+        // A file that root created earlier is corrected when it is written again.
         fs::write(at("left"), b"x").unwrap();
         write_atomic(&at("left"), b"y", 0o640).unwrap();
         for (name, mode) in [

@@ -1,9 +1,8 @@
-//! Who a certificate speaks for.
+//! The certname that a certificate identifies.
 //!
-//! The rule: the certname is the common name of the verified **leaf**, wherever
-//! it stands in the subject, and nothing else (never a subject alternative name,
-//! never another certificate of the chain). A subject with two common names is
-//! refused, because two readers could disagree about it.
+//! Invariant: the certname is the common name of the verified **leaf**, wherever it stands in the
+//! subject, and nothing else (never a subject alternative name, never another certificate of the
+//! chain). A subject with two common names is refused, because two parsers could disagree about it.
 
 use std::net::IpAddr;
 
@@ -12,11 +11,11 @@ use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 use x509_parser::x509::X509Name;
 
-/// The extension by which puppetserver grants use of its CA API
-/// (`pp_cli_auth`); the value that grants is the text `true`.
+/// The extension by which puppetserver grants use of its CA API (`pp_cli_auth`); only the text
+/// `true` grants it.
 pub const PP_CLI_AUTH: &str = "1.3.6.1.4.1.34380.1.3.39";
 
-/// A certificate does not say whom it speaks for.
+/// The error for a certificate from which no certname can be determined.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum IdentityError {
     #[error("not an X.509 certificate")]
@@ -56,8 +55,8 @@ fn address(octets: &[u8]) -> Option<IpAddr> {
     v4.or_else(|| <[u8; 16]>::try_from(octets).map(IpAddr::from).ok())
 }
 
-/// The text of a Puppet extension (a DER UTF8String) of a certificate, or
-/// `None` when the certificate has none with this id.
+/// The text of a Puppet extension (a DER UTF8String) of a certificate, or `None` if the certificate
+/// has no extension with this id.
 pub fn extension_text(leaf: &[u8], oid: &str) -> Result<Option<String>, IdentityError> {
     let certificate = parse(leaf)?;
     let found = certificate
@@ -66,12 +65,12 @@ pub fn extension_text(leaf: &[u8], oid: &str) -> Result<Option<String>, Identity
     Ok(found.map(|extension| value_text(extension.value)))
 }
 
-/// Whether the certificate carries `pp_cli_auth = true`.
+/// True if the certificate has the extension `pp_cli_auth = true`.
 pub fn may_administer_ca(leaf: &[u8]) -> bool {
     matches!(extension_text(leaf, PP_CLI_AUTH), Ok(Some(text)) if text == "true")
 }
 
-/// The one common name of a subject.
+/// The single common name of a subject.
 pub(crate) fn common_name<'a>(name: &X509Name<'a>) -> Result<&'a str, IdentityError> {
     let mut names = name.iter_common_name();
     let first = names.next().ok_or(IdentityError::NoCommonName)?;
@@ -85,8 +84,8 @@ pub(crate) fn common_name<'a>(name: &X509Name<'a>) -> Result<&'a str, IdentityEr
     }
 }
 
-/// Puppet writes extension values as UTF8String; other encodings, which some
-/// old requests have, are taken as raw text.
+/// The text of an extension value. Puppet writes UTF8String; other encodings, which some old
+/// requests have, are used as raw text.
 pub(crate) fn value_text(value: &[u8]) -> String {
     match Utf8String::from_der(value) {
         Ok(([], text)) => text.string(),

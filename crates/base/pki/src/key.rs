@@ -1,4 +1,4 @@
-//! Key pairs: making them, and reading what other tools made.
+//! Key pairs: generation, and parsing of keys from other tools.
 
 use std::path::Path;
 
@@ -7,19 +7,19 @@ use rustls_pki_types::PrivateKeyDer;
 
 use crate::pem_file::{self, PemFileError};
 
-/// What kind of key to make.
+/// The algorithm and size of a key to generate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyType {
-    /// ECDSA on P-256: the server's own key by default, since an RSA-4096
-    /// signature costs ten times as much in every handshake.
+    /// ECDSA on P-256: the default for the server's own key, since an RSA-4096 signature costs ten
+    /// times as much in every handshake.
     EcP256,
-    /// What Puppet makes by default.
+    /// RSA with 4,096 bits, Puppet's default.
     Rsa4096,
-    /// For peers that ask for RSA but where time matters.
+    /// RSA with 2,048 bits, for peers that require RSA if speed matters.
     Rsa2048,
 }
 
-/// A key could not be made or used.
+/// The error of generating or using a key.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
     #[error("cannot make a key: {0}")]
@@ -30,7 +30,7 @@ pub enum KeyError {
     Unsupported { path: std::path::PathBuf },
 }
 
-/// Makes a key pair.
+/// Generates a key pair.
 pub fn generate(key_type: KeyType) -> Result<KeyPair, KeyError> {
     let rsa = |size| KeyPair::generate_rsa_for(&rcgen::PKCS_RSA_SHA256, size);
     match key_type {
@@ -48,8 +48,8 @@ pub fn read(path: &Path) -> Result<KeyPair, KeyError> {
     })
 }
 
-/// The algorithms are tried in turn: a DER key does not say in one place which
-/// it is. (`KeyPair::try_from` leaves out P-384.)
+/// Parses a key in DER by trying the algorithms in turn: a DER key has no single field that names
+/// its algorithm. (`KeyPair::try_from` omits P-384.)
 pub(crate) fn from_der(der: &PrivateKeyDer<'_>) -> Option<KeyPair> {
     const ALGORITHMS: [&SignatureAlgorithm; 5] = [
         &rcgen::PKCS_RSA_SHA256,
@@ -63,8 +63,8 @@ pub(crate) fn from_der(der: &PrivateKeyDer<'_>) -> Option<KeyPair> {
         .find_map(|algorithm| KeyPair::from_der_and_sign_algo(der, algorithm).ok())
 }
 
-/// SHA-1 of the public key bits: the subject key identifier as OpenSSL, Ruby and
-/// the JVM compute it (RFC 5280 §4.2.1.2, method 1). It names, it does not protect.
+/// SHA-1 of the public key bits: the subject key identifier as OpenSSL, Ruby and the JVM compute it
+/// (RFC 5280 §4.2.1.2, method 1). It only identifies the key and need not be secure.
 pub(crate) fn identifier(key: &impl PublicKeyData) -> Vec<u8> {
     aws_lc_rs::digest::digest(
         &aws_lc_rs::digest::SHA1_FOR_LEGACY_USE_ONLY,

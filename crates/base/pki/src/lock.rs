@@ -1,6 +1,6 @@
-//! A lock file that keeps two processes from changing one directory at once.
+//! A lock file that prevents two processes from changing one directory at the same time.
 //!
-//! The kernel drops the lock with the process, so a crash leaves none behind.
+//! The kernel releases the lock when the process ends, so none remains after a crash.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -11,15 +11,15 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::durable::adopt_owner_of_directory;
 
-/// Held until dropped.
+/// The acquired lock, released on drop.
 #[derive(Debug)]
 pub(crate) struct FileLock {
     _file: File,
 }
 
 impl FileLock {
-    /// Waits until no other holder is left. Blocks the thread: the work done
-    /// under the lock is a few milliseconds of signing and writing.
+    /// Waits until the lock is free. Blocks the thread: the work done under the lock is a few
+    /// milliseconds of signing and writing.
     pub(crate) fn acquire(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new()
             .create(true)

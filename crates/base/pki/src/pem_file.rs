@@ -1,4 +1,4 @@
-//! Reading PEM files, with errors that name the file.
+//! Reading of PEM files, with errors that name the file.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,7 +10,7 @@ use rustls_pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyD
 
 use crate::defaults::MAX_PEM_BYTES;
 
-/// A PEM file could not be used.
+/// The error for a PEM file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PemFileError {
     #[error("cannot read {path}")]
@@ -35,7 +35,7 @@ pub enum PemFileError {
     EncryptedKey { path: PathBuf },
 }
 
-/// The whole file, bounded.
+/// Reads the whole file, up to the size limit.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, PemFileError> {
     let failed = |source: io::Error| {
         let path = path.to_owned();
@@ -65,7 +65,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, PemFileError> {
     Ok(bytes)
 }
 
-/// All certificates of the file, in its order; at least one.
+/// All certificates of the file, in their order; at least one.
 pub(crate) fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, PemFileError> {
     items(path, &read(path)?, "certificate")
 }
@@ -87,7 +87,7 @@ pub(crate) fn private_key_from(
     path: &Path,
     bytes: &[u8],
 ) -> Result<PrivateKeyDer<'static>, PemFileError> {
-    // OpenSSL has two ways to say that a key is encrypted.
+    // OpenSSL has two markers for an encrypted key.
     for marker in ["BEGIN ENCRYPTED PRIVATE KEY", "Proc-Type: 4,ENCRYPTED"] {
         if contains(bytes, marker.as_bytes()) {
             return Err(PemFileError::EncryptedKey {

@@ -1,8 +1,8 @@
-//! Sealing of secrets at rest (AES-256-GCM): [`SealKey`].
+//! Encryption of secrets at rest (AES-256-GCM): [`SealKey`].
 //!
-//! Sealed bytes are `TS1` + 12 bytes of random nonce + ciphertext + 16 bytes of
-//! tag; the prefix is authenticated too, so a later format cannot be taken for
-//! this one. A random nonce is safe for 2^32 seals with one key; a job seals once.
+//! Sealed bytes are `TS1` + 12 bytes of random nonce + ciphertext + 16 bytes of tag; the prefix is
+//! authenticated too, so a later format cannot be mistaken for this one. A random nonce is safe for
+//! 2^32 seals with one key; a job seals once.
 
 use std::fs;
 use std::io;
@@ -19,7 +19,7 @@ const KEY_FILE_PREFIX: &str = "tutti-seal-key-1:";
 const KEY_BYTES: usize = 32;
 const TAG_BYTES: usize = 16;
 
-/// The key that seals and opens secrets of one installation.
+/// The key that encrypts and decrypts the secrets of one installation.
 pub struct SealKey {
     key: RandomizedNonceKey,
 }
@@ -30,7 +30,7 @@ impl std::fmt::Debug for SealKey {
     }
 }
 
-/// The key file could not be made or read.
+/// The error of creating or reading the key file.
 #[derive(Debug, thiserror::Error)]
 pub enum SealKeyError {
     #[error(transparent)]
@@ -52,7 +52,7 @@ pub enum SealKeyError {
     NoRandom,
 }
 
-/// Sealed bytes could not be opened.
+/// The error of decrypting sealed bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum OpenError {
     #[error("the bytes are not sealed in a format of this version")]
@@ -62,8 +62,8 @@ pub enum OpenError {
 }
 
 impl SealKey {
-    /// Reads the key file, or makes it (mode 0600) when there is none. Two
-    /// processes that start together end with the same key.
+    /// Reads the key file, or creates it (mode 0600) if there is none. Two processes that start at
+    /// the same time use the same key.
     pub fn open_or_create(path: &Path) -> Result<Self, SealKeyError> {
         if !path.exists() {
             let mut key = [0u8; KEY_BYTES];
@@ -97,7 +97,7 @@ impl SealKey {
             })
     }
 
-    /// Seals a secret.
+    /// Encrypts a secret.
     pub fn seal(&self, secret: &[u8]) -> Vec<u8> {
         let mut sealed = secret.to_vec();
         let nonce = self
@@ -107,7 +107,7 @@ impl SealKey {
         [PREFIX, nonce.as_ref(), &sealed].concat()
     }
 
-    /// Opens what [`SealKey::seal`] made.
+    /// Decrypts bytes that [`SealKey::seal`] returned.
     pub fn open(&self, sealed: &[u8]) -> Result<Vec<u8>, OpenError> {
         let rest = sealed.strip_prefix(PREFIX).ok_or(OpenError::Format)?;
         if rest.len() < NONCE_LEN + TAG_BYTES {

@@ -1,6 +1,7 @@
-//! Names and dates of certificates and revocation lists, for reports on them: [`CertificateDates`], [`ListDates`].
+//! Names and dates of certificates and revocation lists, for reports on them: [`CertificateDates`],
+//! [`ListDates`].
 //!
-//! The rule: nothing is verified here; what may be trusted, the TLS settings decide.
+//! Invariant: nothing is verified here; the TLS settings decide which certificates are trusted.
 
 use std::path::Path;
 
@@ -13,31 +14,30 @@ use crate::pem_file::{self, PemFileError};
 /// Subject and dates of one certificate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CertificateDates {
-    /// Common name, or the whole subject where it has none.
+    /// Common name, or the whole subject if it has none.
     pub name: String,
-    /// True if it may issue certificates.
+    /// True if the certificate may issue certificates.
     pub is_ca: bool,
-    /// First moment at which it is good.
+    /// Start of the validity period, inclusive.
     pub not_before: jiff::Timestamp,
-    /// Last moment at which it is good.
+    /// End of the validity period, inclusive.
     pub not_after: jiff::Timestamp,
 }
 
 /// Issuer and dates of one revocation list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListDates {
-    /// Subject of the CA that made it.
+    /// Subject of the CA that issued the list.
     pub issuer: String,
-    /// Moment at which it was made.
+    /// Time at which the list was issued.
     pub this_update: jiff::Timestamp,
-    /// Moment at which a newer one is due; `None` where the list does not say.
+    /// Time at which a newer list is due; `None` if the list has no such field.
     pub next_update: Option<jiff::Timestamp>,
 }
 
-/// All certificates of a file, in its order.
+/// All certificates of a file, in their order.
 ///
-/// # Errors
-/// The file cannot be read, or has something else in it.
+/// # Errors The file cannot be read, or contains something else.
 pub fn certificate_dates(path: &Path) -> Result<Vec<CertificateDates>, PemFileError> {
     let ders = pem_file::certificates(path)?;
     let dates = ders.iter().map(|der| {
@@ -56,10 +56,9 @@ pub fn certificate_dates(path: &Path) -> Result<Vec<CertificateDates>, PemFileEr
     dates.collect()
 }
 
-/// All revocation lists of a file, in its order.
+/// All revocation lists of a file, in their order.
 ///
-/// # Errors
-/// The file cannot be read, or has something else in it.
+/// # Errors The file cannot be read, or contains something else.
 pub fn list_dates(path: &Path) -> Result<Vec<ListDates>, PemFileError> {
     let ders = pem_file::crls(path)?;
     let dates = ders.iter().map(|der| {

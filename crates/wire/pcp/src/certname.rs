@@ -1,7 +1,8 @@
 //! The name of a node: the common name of its certificate.
 //!
-//! [`Certname`] is a closed type: what it holds can be a component of a path and of a PCP address
-//! as it stands, on every platform. The rule: a node's name reaches the file system only as this.
+//! [`Certname`] is a closed type: its text can be a component of a path and of a PCP address
+//! unchanged, on every platform. Invariant: a node's name reaches the file system only as this
+//! type.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -16,30 +17,30 @@ use crate::defaults::MAX_CERTNAME_BYTES;
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Certname(Arc<str>);
 
-/// Why a text is no certname. The text is not quoted: it may be hostile.
+/// The error for a text that is not a certname. The text is not quoted: it may be hostile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CertnameError {
-    /// No characters at all.
+    /// The text has no characters at all.
     #[error("a certname cannot be empty")]
     Empty,
-    /// Longer than [`MAX_CERTNAME_BYTES`].
+    /// The text is longer than [`MAX_CERTNAME_BYTES`].
     #[error("a certname of {0} bytes is too long; the limit is {MAX_CERTNAME_BYTES}")]
     TooLong(usize),
-    /// A character that is not allowed, and its byte offset.
+    /// The text has a character that is not allowed.
     #[error("a certname cannot contain {character:?} (at byte {offset})")]
     Character {
-        /// The character.
+        /// The character that is not allowed.
         character: char,
-        /// Where it stands.
+        /// Byte offset of the character.
         offset: usize,
     },
-    /// `.`, `..` or `*`, which mean something else in a path or an address.
+    /// `.`, `..` or `*`, which have a special meaning in a path or an address.
     #[error("a certname cannot be {0:?}, which has a meaning of its own in paths or addresses")]
     Reserved(&'static str),
 }
 
 impl Certname {
-    /// The text.
+    /// The certname as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,8 +1,8 @@
-//! Reading one flat JSON object with a closed schema, precisely and without copies.
+//! Parsing of one flat JSON object with a closed schema, with precise errors and without copies.
 //!
-//! [`object`] hands out each key with its raw value; the helpers turn raw values into what a key
-//! holds and say which key was wrong. The rule: a value is scanned once here, and its text is
-//! borrowed unless it has escapes.
+//! [`object`] passes each key with its raw value to a callback; the helpers parse raw values and
+//! name the key in their errors. Invariant: a value is scanned once here, and its text is borrowed
+//! unless it has escapes.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 use crate::defaults::{MAX_JSON_DEPTH, MAX_MESSAGE_TYPE_BYTES};
 use crate::{DecodeError, MessageId, UriRef};
 
-/// Calls `each` for every entry of the object that `text` is. Duplicates are for `each` to see.
+/// Calls `each` for every entry of the object in `text`. The callback must detect duplicate keys.
 pub(crate) fn object<'a>(
     text: &'a str,
     each: impl FnMut(&str, &'a RawValue) -> Result<(), DecodeError>,
@@ -41,7 +41,7 @@ pub(crate) fn object<'a>(
 
 struct Entries<'c, F> {
     each: F,
-    /// Carries the precise cause past serde's error type.
+    /// Returns the precise cause, which serde's error type cannot hold.
     cause: &'c mut Option<DecodeError>,
 }
 
@@ -66,12 +66,12 @@ where
     }
 }
 
-/// A key; serde's own `Cow` would always copy it.
+/// An object key; serde's own `Cow` would always copy it.
 #[derive(serde::Deserialize)]
 #[serde(transparent)]
 struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Keeps the first value of a key and refuses a second one.
+/// Stores the first value of a key and refuses a second one.
 pub(crate) fn once<T>(
     slot: &mut Option<T>,
     key: &'static str,
@@ -97,8 +97,8 @@ pub(crate) fn string<'a>(
         .and_then(|rest| rest.strip_suffix('"'))
     {
         None => Err(wrong),
-        // Without escapes, the text between the quotes is the value; the scanner has refused
-        // control characters already.
+        // Without escapes, the text between the quotes is the value; the scanner has already
+        // refused control characters.
         Some(inner) if !inner.contains('\\') => Ok(Cow::Borrowed(inner)),
         Some(_) => serde_json::from_str(text)
             .map(Cow::Owned)
@@ -132,8 +132,8 @@ pub(crate) fn boolean(key: &'static str, raw: &RawValue) -> Result<bool, DecodeE
     serde_json::from_str(raw.get()).map_err(|_| wrong())
 }
 
-/// Refuses JSON that is nested too deeply. `serde_json` skips over raw values without recursion,
-/// so its own limit does not hold for them. `text` must be JSON.
+/// Refuses JSON that is nested too deeply. `serde_json` skips raw values without recursion, so its
+/// own limit does not apply to them. `text` must be JSON.
 pub(crate) fn check_depth(text: &str) -> Result<(), DecodeError> {
     let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
     for byte in text.bytes() {

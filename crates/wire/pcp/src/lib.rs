@@ -1,9 +1,9 @@
 //! The Puppet Communications Protocol: addresses, messages, and their two forms on the wire.
 //!
-//! A [`Message`] is what the rest of Tutti speaks; [`v2`] puts it into one JSON text, [`v1`] into
-//! one binary frame of chunks, and [`types`] names what brokers and clients say to each other
-//! about themselves. The rule: nothing here does I/O, and what is decoded has been checked in
-//! full (closed schemas, no duplicate keys, bounded depth), so nobody checks it again.
+//! The rest of Tutti uses [`Message`]; [`v2`] encodes it as one JSON text, [`v1`] as one binary
+//! frame of chunks, and [`types`] defines the messages of brokers and clients about their
+//! connections. Invariant: nothing here does I/O, and decoded values have been checked in full
+//! (closed schemas, no duplicate keys, bounded depth), so callers need not check them again.
 
 pub mod certname;
 pub mod defaults;

@@ -1,7 +1,7 @@
 //! A PCP message, independent of its form on the wire.
 //!
 //! [`Message`] owns its parts, [`MessageRef`] borrows them from the text it was decoded from, so a
-//! broker can route and forward without copying the data. The rule: `data` is JSON that has been
+//! broker can route and forward without copying the data. Invariant: `data` is JSON that has been
 //! checked for syntax and depth, not for meaning.
 
 use std::borrow::Cow;
@@ -15,43 +15,45 @@ use crate::{MessageId, PcpUri, UriRef};
 /// A message that owns its parts.
 #[derive(Clone, Debug)]
 pub struct Message {
-    /// Chosen by the sender.
+    /// Message id, chosen by the sender.
     pub id: MessageId,
-    /// Any text; see [`crate::types`] and the `pxp` crate for the known ones.
+    /// Message type, any text; see [`crate::types`] and the `pxp` crate for the known ones.
     pub message_type: String,
-    /// Absent means `pcp:///server` to a broker.
+    /// Address of the recipient. `None` means `pcp:///server` to a broker.
     pub target: Option<PcpUri>,
-    /// Absent means the connection's own address to a broker; forwarded messages always have it.
+    /// Address of the sender. `None` means the connection's own address to a broker; forwarded
+    /// messages always have it.
     pub sender: Option<PcpUri>,
-    /// The message that this one answers. Few types carry it.
+    /// Id of the message that this one answers. Few types have it.
     pub in_reply_to: Option<MessageId>,
-    /// Any JSON; `null` and absent are different.
+    /// Data of the message, any JSON; `null` and absent are different.
     pub data: Option<Box<RawValue>>,
-    /// Some bytes of the data were not UTF-8, and U+FFFD stands in their place. Only a v1 frame can
-    /// carry such bytes.
+    /// True if some bytes of the data were not UTF-8 and were replaced by U+FFFD. Only a v1 frame
+    /// can contain such bytes.
     pub has_replaced_bytes: bool,
 }
 
-/// A message that borrows from what it was decoded from.
+/// A message that borrows from the text it was decoded from.
 #[derive(Clone, Debug, Serialize)]
 pub struct MessageRef<'a> {
-    /// Chosen by the sender.
+    /// Message id, chosen by the sender.
     pub id: MessageId,
-    /// Owned only where JSON escapes forced a copy.
+    /// Message type, owned only if JSON escapes forced a copy.
     pub message_type: Cow<'a, str>,
-    /// Absent means `pcp:///server` to a broker.
+    /// Address of the recipient. `None` means `pcp:///server` to a broker.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<UriRef<'a>>,
-    /// Absent means the connection's own address to a broker.
+    /// Address of the sender. `None` means the connection's own address to a broker.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sender: Option<UriRef<'a>>,
-    /// The message that this one answers.
+    /// Id of the message that this one answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_reply_to: Option<MessageId>,
-    /// The JSON as it was sent.
+    /// Data of the message: the JSON as it was sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<&'a RawValue>,
-    /// Wire form of [`Message::has_replaced_bytes`]: an extension, sent only to peers that know it.
+    /// Wire form of [`Message::has_replaced_bytes`]: an extension, sent only to peers that support
+    /// it.
     #[serde(
         rename = "tutti_replaced_bytes",
         skip_serializing_if = "std::ops::Not::not"
@@ -84,21 +86,21 @@ impl Message {
         }
     }
 
-    /// The same message with this target.
+    /// Sets the target of the message.
     #[must_use]
     pub fn to(mut self, target: PcpUri) -> Self {
         self.target = Some(target);
         self
     }
 
-    /// The same message with this sender.
+    /// Sets the sender of the message.
     #[must_use]
     pub fn from(mut self, sender: PcpUri) -> Self {
         self.sender = Some(sender);
         self
     }
 
-    /// The borrowed form, in the words that every peer knows.
+    /// The borrowed form, without the extensions that only some peers support.
     pub fn as_message_ref(&self) -> MessageRef<'_> {
         MessageRef {
             id: self.id,
@@ -116,7 +118,7 @@ fn data(message: &Message) -> Option<&str> {
     message.data.as_deref().map(RawValue::get)
 }
 
-/// Data counts as equal when its text is.
+/// Data is compared by its JSON text.
 impl PartialEq for Message {
     fn eq(&self, other: &Self) -> bool {
         self.id == other.id

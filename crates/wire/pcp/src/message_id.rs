@@ -1,7 +1,7 @@
 //! The id of a message: the text of a UUID.
 //!
-//! [`MessageId`] keeps the text as it was sent, upper or lower case, because a peer looks for its
-//! own id in a reply byte by byte. The rule: 36 ASCII bytes, kept inline and copied.
+//! [`MessageId`] keeps the text as it was sent, upper or lower case, because a peer compares its
+//! own id in a reply byte by byte. Invariant: 36 ASCII bytes, stored inline; copies are cheap.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,7 +15,7 @@ const TEXT_BYTES: usize = 36;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MessageId([u8; TEXT_BYTES]);
 
-/// The text is not a UUID of the form `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`.
+/// The error for a text that is not a UUID of the form `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a UUID")]
 pub struct MessageIdError;
@@ -26,7 +26,7 @@ impl MessageId {
         Self::from(Uuid::new_v4())
     }
 
-    /// The text.
+    /// The id as text.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).expect("only ASCII is ever stored")
     }

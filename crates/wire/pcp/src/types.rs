@@ -1,6 +1,7 @@
-//! What brokers and clients say about themselves: message types of the PCP layer, and their data.
+//! Message types of the PCP layer, by which brokers and clients describe their connections, and
+//! their data.
 //!
-//! The rule: closed schemas; [`decode`] refuses a key that it does not know, and says which.
+//! Invariant: schemas are closed; [`decode`] refuses an unknown key and names it.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -8,64 +9,67 @@ use serde_json::value::RawValue;
 
 use crate::{MessageId, PcpUri};
 
-/// A v1 client asks for what it already has; answered with [`ASSOCIATE_RESPONSE`]. No data.
+/// Request of a v1 client for its association, which it already has; answered with
+/// [`ASSOCIATE_RESPONSE`]. It has no data.
 pub const ASSOCIATE_REQUEST: &str = "http://puppetlabs.com/associate_request";
-/// Data: [`AssociateResponse`].
+/// Broker's answer to an associate request, with data [`AssociateResponse`].
 pub const ASSOCIATE_RESPONSE: &str = "http://puppetlabs.com/associate_response";
-/// Data: [`InventoryRequest`].
+/// Request for the list of connected clients, with data [`InventoryRequest`].
 pub const INVENTORY_REQUEST: &str = "http://puppetlabs.com/inventory_request";
-/// Data: [`InventoryResponse`].
+/// Broker's answer to an inventory request, with data [`InventoryResponse`].
 pub const INVENTORY_RESPONSE: &str = "http://puppetlabs.com/inventory_response";
-/// Data: [`InventoryUpdate`].
+/// Broker's message about changed connections, with data [`InventoryUpdate`].
 pub const INVENTORY_UPDATE: &str = "http://puppetlabs.com/inventory_update";
-/// Data: a bare string in v2 (and in a [`Message`](crate::Message)), [`ErrorMessage`] in v1.
+/// Error message. Its data is a bare string in v2 (and in a [`Message`](crate::Message)), and
+/// [`ErrorMessage`] in v1.
 pub const ERROR_MESSAGE: &str = "http://puppetlabs.com/error_message";
-/// Of the v1 specification; no broker in the field sends it, clients understand it.
+/// Part of the v1 specification; no broker in the field sends it, but clients understand it.
 pub const TTL_EXPIRED: &str = "http://puppetlabs.com/ttl_expired";
-/// Of the specifications; never sent by any implementation.
+/// Part of the specifications; never sent by any implementation.
 pub const VERSION_ERROR: &str = "http://puppetlabs.com/version_error";
-/// Of the v1 specification; never sent by any implementation.
+/// Part of the v1 specification; never sent by any implementation.
 pub const DESTINATION_REPORT: &str = "http://puppetlabs.com/destination_report";
-/// Of the v2 specification; brokers send an [`ERROR_MESSAGE`] instead.
+/// Part of the v2 specification; brokers send an [`ERROR_MESSAGE`] instead.
 pub const UNAUTHORIZED: &str = "http://puppetlabs.com/unauthorized";
 
-/// Longest description of a data error in characters; a key that a peer made up stands in it.
+/// Longest description of a data error in characters; it may contain a key that a peer invented.
 const MAX_REASON_CHARS: usize = 160;
 
-/// Which clients are connected, and whether to be told of changes.
+/// Request for the connected clients, optionally with a subscription to changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InventoryRequest {
-    /// Addresses, with `*` for the common name, the type or both.
+    /// Addresses to search for, with `*` for the common name, the type or both.
     pub query: Vec<PcpUri>,
-    /// `false` and absent both end an earlier subscription.
+    /// True to subscribe to changes. `false` and `None` both end an earlier subscription.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subscribe: Option<bool>,
 }
 
-/// The answer.
+/// Answer to an [`InventoryRequest`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InventoryResponse {
-    /// Sorted by their text.
+    /// Addresses of the connected clients, sorted by their text.
     pub uris: Vec<PcpUri>,
 }
 
-/// What changed since the answer or the last update, in order.
+/// The changes since the answer or the last update, in order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InventoryUpdate {
-    /// A client that came and went within one batch is listed twice.
+    /// Connections and disconnections. A client that connected and disconnected within one batch is
+    /// listed twice.
     pub changes: Vec<InventoryChange>,
 }
 
-/// One client came or went.
+/// A client that connected or disconnected.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InventoryChange {
-    /// The client's address.
+    /// Address of the client.
     pub client: PcpUri,
-    /// `1` or `-1` on the wire.
+    /// Direction of the change; `1` or `-1` on the wire.
     pub change: Change,
 }
 
@@ -73,21 +77,21 @@ pub struct InventoryChange {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "i64", into = "i64")]
 pub enum Change {
-    /// `1`
+    /// The client connected; `1` on the wire.
     Connected,
-    /// `-1`
+    /// The client disconnected; `-1` on the wire.
     Disconnected,
 }
 
-/// Whether a session is associated.
+/// Result of the association of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AssociateResponse {
-    /// The request's id.
+    /// Id of the associate request.
     pub id: MessageId,
-    /// When `false`, the broker closes the session next.
+    /// True if the session is associated. After `false` the broker closes the session.
     pub success: bool,
-    /// Why not.
+    /// Reason for a refusal; `None` on success.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -96,10 +100,10 @@ pub struct AssociateResponse {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ErrorMessage {
-    /// The message that went wrong.
+    /// Id of the message that caused the error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<MessageId>,
-    /// For people.
+    /// Error text for people.
     pub description: String,
 }
 
@@ -107,22 +111,22 @@ pub struct ErrorMessage {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TtlExpired {
-    /// The message that expired.
+    /// Id of the message that expired.
     pub id: MessageId,
 }
 
-/// Why a message's data is not what its type says.
+/// The error for data that does not fit the message's type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DataError {
-    /// There is none.
+    /// The message has no data.
     #[error("the message has no data")]
     Missing,
-    /// It does not fit the schema.
+    /// The data does not fit the schema.
     #[error("the data does not fit: {0}")]
     Invalid(String),
 }
 
-/// Reads a message's data as one of the types above.
+/// Parses a message's data as one of the types above.
 pub fn decode<T: DeserializeOwned>(data: Option<&RawValue>) -> Result<T, DataError> {
     let raw = data.ok_or(DataError::Missing)?;
     serde_json::from_str(raw.get()).map_err(|error| {
@@ -131,7 +135,7 @@ pub fn decode<T: DeserializeOwned>(data: Option<&RawValue>) -> Result<T, DataErr
     })
 }
 
-/// One of the types above as a message's data.
+/// Serializes one of the types above as a message's data.
 pub fn encode<T: Serialize>(data: &T) -> Box<RawValue> {
     serde_json::value::to_raw_value(data).expect("these types always serialise")
 }

@@ -1,8 +1,8 @@
 //! Addresses: `pcp://<common name>/<client type>`.
 //!
-//! [`PcpUri`] owns its text, [`UriRef`] borrows it from a message. The rule: exactly one slash
+//! [`PcpUri`] owns its text, [`UriRef`] borrows it from a message. Invariant: exactly one slash
 //! after the scheme, a client type that is not empty, no control characters; an empty common name
-//! is legal because `pcp:///server` means "the broker I am connected to".
+//! is legal because `pcp:///server` means "the broker that the client is connected to".
 
 use std::borrow::{Borrow, Cow};
 use std::fmt;
@@ -16,7 +16,7 @@ use crate::defaults::MAX_URI_BYTES;
 
 /// The client type of every agent.
 pub const AGENT_TYPE: &str = "agent";
-/// The client type of brokers and of the services behind them; clients cannot take it.
+/// The client type of brokers and of the services behind them; clients cannot use it.
 pub const SERVER_TYPE: &str = "server";
 
 const SCHEME: &str = "pcp://";
@@ -27,23 +27,23 @@ const WILDCARD: &str = "*";
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PcpUri(Arc<str>);
 
-/// An address inside a decoded message; owned only where JSON escapes forced a copy.
+/// An address inside a decoded message; owned only if JSON escapes forced a copy.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UriRef<'a>(Cow<'a, str>);
 
-/// Why a text is no PCP address. The text is not quoted: it may be hostile.
+/// The error for a text that is not a PCP address. The text is not quoted: it may be hostile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UriError {
-    /// It does not begin with `pcp://`.
+    /// The text does not begin with `pcp://`.
     #[error("a PCP address begins with pcp://")]
     Scheme,
-    /// Not exactly one slash after the scheme, or nothing after it.
+    /// The text has not exactly one slash after the scheme, or nothing after it.
     #[error("a PCP address has the form pcp://<common name>/<client type>")]
     Form,
-    /// A control character.
+    /// The text has this control character.
     #[error("a PCP address cannot contain the control character {0:?}")]
     ControlCharacter(char),
-    /// Longer than [`MAX_URI_BYTES`].
+    /// The text is longer than [`MAX_URI_BYTES`]. Holds its length.
     #[error("a PCP address of {0} bytes is too long; the limit is {MAX_URI_BYTES}")]
     TooLong(usize),
 }
@@ -51,7 +51,7 @@ pub enum UriError {
 // === impl PcpUri ===
 
 impl PcpUri {
-    /// An address from its two parts.
+    /// An address of this common name and client type.
     pub fn new(common_name: impl AsRef<str>, client_type: &str) -> Result<Self, UriError> {
         format!("{SCHEME}{}/{client_type}", common_name.as_ref()).parse()
     }
@@ -66,12 +66,12 @@ impl PcpUri {
         Self(format!("{SCHEME}{certname}/{SERVER_TYPE}").into())
     }
 
-    /// `pcp:///server`: the broker one is connected to.
+    /// `pcp:///server`: the broker that the client is connected to.
     pub fn broker() -> Self {
         Self(BROKER.into())
     }
 
-    /// The whole text.
+    /// The whole address as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -81,29 +81,29 @@ impl PcpUri {
         split(&self.0).0
     }
 
-    /// The client type.
+    /// The client type, such as [`AGENT_TYPE`].
     pub fn client_type(&self) -> &str {
         split(&self.0).1
     }
 
-    /// Whether this is `pcp:///server`.
+    /// True if this is `pcp:///server`.
     pub fn is_broker(&self) -> bool {
         &*self.0 == BROKER
     }
 
-    /// Whether the common name or the client type is `*`.
+    /// True if the common name or the client type is `*`.
     pub fn is_wildcard(&self) -> bool {
         is_wildcard(&self.0)
     }
 
-    /// Whether `uri` is this address or one that this wildcard stands for. `*` counts only as a
-    /// whole component.
+    /// True if `uri` equals this address or matches it as a wildcard. `*` counts only as a whole
+    /// component.
     pub fn matches(&self, uri: &Self) -> bool {
         let ((cn, kind), (other_cn, other_kind)) = (split(&self.0), split(&uri.0));
         (cn == WILDCARD || cn == other_cn) && (kind == WILDCARD || kind == other_kind)
     }
 
-    /// The borrowed form.
+    /// The borrowed form of the address.
     pub fn as_uri_ref(&self) -> UriRef<'_> {
         UriRef(Cow::Borrowed(&self.0))
     }
@@ -164,7 +164,7 @@ impl<'a> UriRef<'a> {
         Ok(Self(text))
     }
 
-    /// The whole text.
+    /// The whole address as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -174,17 +174,17 @@ impl<'a> UriRef<'a> {
         split(&self.0).0
     }
 
-    /// The client type.
+    /// The client type, such as [`AGENT_TYPE`].
     pub fn client_type(&self) -> &str {
         split(&self.0).1
     }
 
-    /// Whether this is `pcp:///server`.
+    /// True if this is `pcp:///server`.
     pub fn is_broker(&self) -> bool {
         self.0 == BROKER
     }
 
-    /// Whether the common name or the client type is `*`.
+    /// True if the common name or the client type is `*`.
     pub fn is_wildcard(&self) -> bool {
         is_wildcard(&self.0)
     }
@@ -196,7 +196,7 @@ impl<'a> UriRef<'a> {
 }
 
 impl UriRef<'static> {
-    /// `pcp:///server`.
+    /// `pcp:///server`: the broker that the client is connected to.
     pub const BROKER: Self = Self(Cow::Borrowed(BROKER));
 }
 

@@ -1,7 +1,7 @@
 //! PCP 2: one JSON object in one WebSocket text frame.
 //!
 //! Keys: `id` and `message_type` (required), `target`, `sender`, `in_reply_to`, `data`; any other
-//! is refused. Between Tutti's brokers and orchestrators also `tutti_replaced_bytes`
+//! is refused. Tutti's brokers and orchestrators also exchange `tutti_replaced_bytes`
 //! ([`Message::has_replaced_bytes`]).
 
 use crate::error::DecodeError;
@@ -51,7 +51,8 @@ pub fn encode(message: &Message) -> String {
     encode_ref(&message.as_message_ref())
 }
 
-/// Encodes a message for a peer that knows the mark of replaced bytes; [`encode`] leaves it out.
+/// Encodes a message for a peer that supports the mark of replaced bytes; [`encode`] omits the
+/// mark.
 pub fn encode_with_mark(message: &Message) -> String {
     encode_ref(&MessageRef {
         has_replaced_bytes: message.has_replaced_bytes,

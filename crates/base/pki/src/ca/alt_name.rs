@@ -1,4 +1,4 @@
-//! Subject alternative names, as people and requests write them: [`AltName`].
+//! Subject alternative names, as written by users and in requests: [`AltName`].
 
 use std::net::IpAddr;
 use std::str::FromStr;

@@ -1,6 +1,6 @@
-//! The authority's revocation list within `ca_crl.pem`, which may hold those of
-//! the CAs above it too. The list is replaced as a whole, atomically, with its
-//! number one higher. Callers hold the authority's lock.
+//! The authority's revocation list within `ca_crl.pem`, which may also contain those of the CAs
+//! above it. The list is replaced as a whole, atomically, with its number incremented. Callers hold
+//! the authority's lock.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -25,7 +25,7 @@ pub(super) struct Lists {
     others: Vec<CertificateRevocationListDer<'static>>,
 }
 
-/// Reads the file; the authority's own list must be in it.
+/// Reads the file, which must contain the authority's own list.
 pub(super) fn read_own(layout: &Layout, issuer: &Issuer) -> Result<Lists, CaError> {
     let path = layout.ca_crl();
     let (mut own, others): (Vec<_>, Vec<_>) = pem_file::crls(&path)?.into_iter().partition(|der| {
@@ -44,7 +44,7 @@ pub(super) fn read_own(layout: &Layout, issuer: &Issuer) -> Result<Lists, CaErro
     }
 }
 
-/// The serial numbers that are revoked now.
+/// The serial numbers that are currently revoked.
 pub(super) fn revoked(layout: &Layout, issuer: &Issuer) -> Result<HashSet<SerialBytes>, CaError> {
     let lists = read_own(layout, issuer)?;
     let list = parse(layout, &lists.own)?;
@@ -54,8 +54,8 @@ pub(super) fn revoked(layout: &Layout, issuer: &Issuer) -> Result<HashSet<Serial
         .collect())
 }
 
-/// Adds serial numbers to the list; returns how many were not on it yet. The
-/// list is also renewed when all of them were, so `revoke` can prolong it.
+/// Adds serial numbers to the list; returns how many were not on it yet. The list is also renewed
+/// if all of them were, so `revoke` can extend its validity.
 pub(super) fn revoke(
     layout: &Layout,
     issuer: &Issuer,
@@ -74,7 +74,7 @@ pub(super) fn revoke(
     entries.extend(new.map(|serial| RevokedCertParams {
         serial_number: SerialNumber::from(serial),
         revocation_time: now,
-        // What puppetserver writes.
+        // The reason that puppetserver writes.
         reason_code: Some(RevocationReason::KeyCompromise),
         invalidity_date: None,
     }));
@@ -85,7 +85,7 @@ pub(super) fn revoke(
     Ok(added)
 }
 
-/// The first, empty list of a new authority.
+/// Writes the first, empty list of a new authority.
 pub(super) fn write_first(layout: &Layout, issuer: &Issuer) -> Result<(), CaError> {
     let own = sign(issuer, &BigUint::from(0u32), Vec::new())?;
     write(layout, &own, &[])
@@ -126,7 +126,7 @@ fn reason(code: ReasonCode) -> Option<RevocationReason> {
         ReasonCode::CertificateHold => RevocationReason::CertificateHold,
         ReasonCode::PrivilegeWithdrawn => RevocationReason::PrivilegeWithdrawn,
         ReasonCode::AACompromise => RevocationReason::AaCompromise,
-        // RFC 5280 wants the code left out rather than "unspecified".
+        // RFC 5280 requires that the code is omitted instead of "unspecified".
         _ => return None,
     })
 }

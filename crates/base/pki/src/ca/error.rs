@@ -1,5 +1,4 @@
-//! What can go wrong with the authority: [`OpenCaError`] at start, [`CaError`]
-//! in every later operation.
+//! Errors of the authority: [`OpenCaError`] at start, [`CaError`] in every later operation.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,7 +9,7 @@ use crate::durable::WriteError;
 use crate::key::KeyError;
 use crate::pem_file::PemFileError;
 
-/// The authority could not be made, imported or opened.
+/// The error of creating, importing or opening the authority.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenCaError {
     #[error(
@@ -36,7 +35,7 @@ pub enum OpenCaError {
     Ledger(CaError),
 }
 
-/// An operation of the authority failed; what it says was not done.
+/// The error of an operation of the authority, which then had no effect.
 #[derive(Debug, thiserror::Error)]
 pub enum CaError {
     #[error("the certname {certname:?} is not permitted: {why}")]

@@ -1,8 +1,8 @@
 //! The CA's certificate and key, ready to sign: [`Issuer`].
 //!
-//! The rule: an issuer exists only when the key belongs to the certificate, the
-//! certificate is a CA's, and a trial signature carries exactly its name, so
-//! that no certificate is ever issued that does not chain.
+//! Invariant: an issuer exists only if the key belongs to the certificate, the certificate is that
+//! of a CA, and a trial signature has exactly its name as issuer, so that every issued certificate
+//! chains to the CA.
 
 use std::path::Path;
 
@@ -17,7 +17,7 @@ use crate::{key, pem_file};
 #[derive(Debug)]
 pub(super) struct Issuer {
     signer: rcgen::Issuer<'static, KeyPair>,
-    /// DER of the CA's subject: the issuer of all that it signs.
+    /// DER of the CA's subject: the issuer of everything that it signs.
     subject: Vec<u8>,
     key_id: KeyIdMethod,
 }
@@ -62,13 +62,13 @@ impl Issuer {
         &self.subject
     }
 
-    /// How lists name the CA's key: as the CA's certificate does, whatever
-    /// digest its maker used.
+    /// The identifier of the CA's key for revocation lists: the same as in the CA's certificate,
+    /// whatever digest its creator used.
     pub(super) fn key_id(&self) -> KeyIdMethod {
         self.key_id.clone()
     }
 
-    /// Signs a throw-away certificate and looks at it.
+    /// Signs a temporary certificate and checks it.
     fn prove(&self) -> Result<(), String> {
         let mut params = CertificateParams::default();
         params.is_ca = IsCa::ExplicitNoCa;

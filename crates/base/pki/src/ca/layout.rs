@@ -1,5 +1,5 @@
-//! Where puppetserver 7 keeps the parts of its CA, and which names may become
-//! file names: [`Layout`], [`CertFile`].
+//! The directory layout of a CA in puppetserver 7, and the names that may become file names:
+//! [`Layout`], [`CertFile`].
 //!
 //! ```text
 //! ca_crt.pem     certificates, the issuing CA's first       0640
@@ -9,7 +9,7 @@
 //! serial         next serial number, hexadecimal            0640
 //! inventory.txt  one line for each certificate ever issued  0640
 //! signed/NAME.pem, requests/NAME.pem                        0640
-//! tutti.lock     held while something changes (ours)        0600
+//! tutti.lock     held during changes (Tutti's own)          0600
 //! ```
 
 use std::path::{Path, PathBuf};
@@ -82,7 +82,7 @@ impl Layout {
     }
 }
 
-/// A certname that may become a file name. Only this type reaches the disk.
+/// A certname that may become a file name. Only names of this type reach the disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CertFile(String);
 
@@ -115,14 +115,14 @@ impl CertFile {
         Ok(Self(certname.to_owned()))
     }
 
-    /// The name of a file in `signed/` or `requests/`, if it is one of ours.
+    /// Parses the name of a file in `signed/` or `requests/`; `None` for other files.
     pub(super) fn from_file_name(name: &std::ffi::OsStr) -> Option<Self> {
         Self::parse(name.to_str()?.strip_suffix(".pem")?).ok()
     }
 
-    /// Whether a name that somebody else chose may begin to exist. puppetserver draws the same
-    /// line: names that differ only in case, or only look alike, must not be two identities.
-    /// Certificates that have such names already stay usable.
+    /// Checks that a name chosen by another party may be used for a new certificate. puppetserver
+    /// has the same limits: names that differ only in case, or only look alike, must not be two
+    /// identities. Existing certificates with such names remain usable.
     pub(super) fn check_new(&self) -> Result<(), CaError> {
         let fits = |c: char| matches!(c, ' '..='~') && !c.is_ascii_uppercase();
         if self.0.chars().all(fits) {

@@ -1,5 +1,5 @@
-//! What a certificate says: [`Leaf`], with the extensions that puppetserver
-//! gives to the certificates of nodes.
+//! The content of a certificate: [`Leaf`], with the extensions that puppetserver adds to the
+//! certificates of nodes.
 
 use std::time::Duration;
 
@@ -24,14 +24,14 @@ use crate::privileged::PrivilegedNames;
 const NETSCAPE_COMMENT: [u64; 7] = [2, 16, 840, 1, 113_730, 1, 13];
 const COMMENT: &str = "Puppet Server Internal Certificate";
 
-/// A certificate to be.
+/// A certificate that is to be signed.
 pub(super) struct Leaf {
     public_key: SubjectPublicKeyInfo,
     params: CertificateParams,
     lifetime: Duration,
 }
 
-/// A certificate that was signed.
+/// A signed certificate.
 pub(super) struct Issued {
     pub(super) pem: String,
     pub(super) not_before_s: i64,
@@ -115,7 +115,7 @@ fn refuse_unasked(
             origin: name.origin.clone(),
         });
     }
-    // A request for its own name alone asks for nothing special.
+    // A request for its own name alone needs no permission for alternative names.
     let own = format!("DNS:{certname}");
     if !options.allow_alt_names && request.alt_names().iter().any(|name| *name != own) {
         return Err(CaError::AltNames {
@@ -168,8 +168,8 @@ fn params(
     Ok(params)
 }
 
-/// The certname itself comes first, as puppetserver does it, because clients
-/// look for host names here only. A certname that is no host name is left out.
+/// Alternative names of a certificate. The certname itself comes first, as in puppetserver, because
+/// clients look for host names here only. A certname that is not a host name is omitted.
 fn subject_alt_names(certname: &str, alt_names: &[AltName]) -> Result<Vec<SanType>, CaError> {
     let own = dns_name(certname);
     let others = alt_names.iter().filter(|name| Some(*name) != own.as_ref());
@@ -192,7 +192,7 @@ pub(crate) fn san_types(alt_names: &[AltName]) -> Result<Vec<SanType>, CaError> 
     alt_names.iter().map(san_type).collect()
 }
 
-/// The extension that lets its holder administer the CA over HTTP.
+/// The extension that permits its holder to administer the CA over HTTP.
 pub(crate) fn cli_auth() -> CustomExtension {
     custom(PP_CLI_AUTH, der_text(0x0c, "true"))
 }
@@ -215,7 +215,7 @@ pub(super) fn seconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_secs()).unwrap_or(i64::MAX / 4)
 }
 
-/// rcgen takes times of a library that only x509-parser hands out.
+/// Converts seconds to the time type that rcgen requires and only x509-parser exports.
 pub(super) fn asn1_time(seconds: i64) -> Result<ASN1Time, CaError> {
     ASN1Time::from_timestamp(seconds).map_err(|_| CaError::Sign(rcgen::Error::Time))
 }

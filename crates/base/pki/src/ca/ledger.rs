@@ -1,9 +1,8 @@
 //! The serial number file and the inventory.
 //!
-//! `serial` holds the next number in hexadecimal; it is advanced durably before
-//! the number is used. The inventory has a line for every certificate ever
-//! issued: `0x0001 2026-01-01T00:00:00UTC 2031-01-01T00:00:00UTC /CN=name`.
-//! Callers hold the authority's lock.
+//! `serial` holds the next number in hexadecimal; it is incremented durably before the number is
+//! used. The inventory has a line for every certificate ever issued: `0x0001 2026-01-01T00:00:00UTC
+//! 2031-01-01T00:00:00UTC /CN=name`. Callers hold the authority's lock.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,7 +16,7 @@ use crate::durable;
 /// A serial number as big-endian bytes without leading zeros.
 pub(super) type SerialBytes = Vec<u8>;
 
-/// The next serial number, which nobody else will ever get.
+/// Reserves the next serial number, which is never returned again.
 pub(super) fn take_serial(layout: &Layout) -> Result<u64, CaError> {
     let path = layout.serial();
     let text = read_optional(&path)?
@@ -36,9 +35,8 @@ pub(super) fn write_serial(layout: &Layout, next: u64) -> Result<(), CaError> {
     )?)
 }
 
-/// Makes sure at start that the next serial number is above every number that
-/// the inventory knows: a `serial` file from an old backup must not give a
-/// number twice.
+/// Ensures at start that the next serial number is above every number in the inventory: a `serial`
+/// file from an old backup must not cause duplicate numbers.
 pub(super) fn repair(layout: &Layout) -> Result<(), CaError> {
     let path = layout.serial();
     let text = read_optional(&path)?
@@ -53,7 +51,7 @@ pub(super) fn repair(layout: &Layout) -> Result<(), CaError> {
     Ok(())
 }
 
-/// The highest serial number in the inventory, 0 when it is empty.
+/// The highest serial number in the inventory, 0 if it is empty.
 pub(super) fn highest_in_inventory(layout: &Layout) -> Result<u64, CaError> {
     let inventory = read_optional(&layout.inventory())?.unwrap_or_default();
     let serials = inventory
@@ -62,7 +60,7 @@ pub(super) fn highest_in_inventory(layout: &Layout) -> Result<u64, CaError> {
     Ok(serials.max().unwrap_or(0))
 }
 
-/// Notes a certificate before it can be fetched.
+/// Records a certificate before it can be downloaded.
 pub(super) fn record(
     layout: &Layout,
     serial: u64,
@@ -81,7 +79,7 @@ pub(super) fn record(
     )?)
 }
 
-/// Every serial number that a certname ever got.
+/// Every serial number that a certname ever had.
 pub(super) fn serials_of(
     layout: &Layout,
     certname: &str,
@@ -100,8 +98,8 @@ fn inventory_time(seconds: i64) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SUTC").to_string()
 }
 
-/// One line of the inventory. Lines that are not of this form are left alone:
-/// a crash can leave half a line at the end.
+/// One line of the inventory. Lines that do not have this form are ignored: a crash can leave half
+/// a line at the end.
 struct Line<'a> {
     serial: &'a str,
     subject: &'a str,
@@ -130,7 +128,7 @@ impl<'a> Line<'a> {
 
 fn parse_serial(path: &Path, text: &str) -> Result<u64, CaError> {
     match u64::from_str_radix(text.trim(), 16) {
-        // The upper half is left free so that numbers stay positive in DER.
+        // The upper half is excluded so that numbers stay positive in DER.
         Ok(serial) if serial > 0 && serial < u64::MAX / 2 => Ok(serial),
         _ => Err(damaged(path, "it is no hexadecimal number")),
     }

@@ -1,4 +1,4 @@
-//! Reads requests and certificates back from the directory: [`Entry`].
+//! Reading of requests and certificates from the directory: [`Entry`].
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -19,18 +19,18 @@ use crate::{identity, pem_file};
 
 const AUTHORIZATION_ARC: &str = "1.3.6.1.4.1.34380.1.3.";
 
-/// What state a name is in.
+/// The state of a certname at the authority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
-    /// A request waits for a signature.
+    /// A request is waiting for a signature.
     Requested,
-    /// It has a valid certificate (which may have expired: see the date).
+    /// The certname has a valid certificate, which may have expired: see its dates.
     Signed,
-    /// Its certificate is revoked.
+    /// The certname's certificate is revoked.
     Revoked,
 }
 
-/// Digests of the DER, upper-case hexadecimal with colons as Puppet shows them.
+/// Digests of the DER, in Puppet's notation: upper-case hexadecimal with colons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fingerprints {
     pub sha1: String,
@@ -44,25 +44,25 @@ pub struct Entry {
     pub certname: String,
     pub state: State,
     pub fingerprints: Fingerprints,
-    /// `DNS:…` and `IP:…`, in their order.
+    /// Subject alternative names as `DNS:…` and `IP:…`, in their order.
     pub alt_names: Vec<String>,
     /// Object id and text of the extensions that grant rights.
     pub authorization_extensions: Vec<(String, String)>,
-    /// `None` for a request.
+    /// Details of the certificate; `None` for a request.
     pub certificate: Option<CertificateFacts>,
 }
 
-/// What only a certificate has.
+/// The properties that a certificate has and a request has not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CertificateFacts {
-    /// Hexadecimal, without prefix.
+    /// Serial number, hexadecimal, without prefix.
     pub serial: String,
     pub not_before: jiff::Timestamp,
     pub not_after: jiff::Timestamp,
 }
 
 impl Fingerprints {
-    /// The digests of a certificate or request in DER.
+    /// Computes the digests of a certificate or request in DER.
     pub fn of(der: &[u8]) -> Self {
         use aws_lc_rs::digest::{SHA1_FOR_LEGACY_USE_ONLY, SHA256, SHA512, digest};
         let text = |algorithm| {
@@ -82,8 +82,8 @@ impl Fingerprints {
     }
 }
 
-/// All entries by name; a name with a certificate and a request (which only
-/// another tool can leave) is listed with its certificate.
+/// All entries by name; a name with both a certificate and a request (which only another tool can
+/// cause) is listed with its certificate.
 pub(super) fn all(layout: &Layout, issuer: &Issuer) -> Result<Vec<Entry>, CaError> {
     let revoked = crl::revoked(layout, issuer)?;
     let mut entries = Vec::new();

@@ -1,14 +1,14 @@
-//! The certificate authority: [`CertificateAuthority`], a directory laid out as
-//! puppetserver keeps its own (see [`layout`]), so that either can take over
-//! from the other. Only one of them may run on it at a time.
+//! The certificate authority: [`CertificateAuthority`], a directory with the layout of
+//! puppetserver's CA (see [`layout`]), so that either program can take over the directory of the
+//! other. Only one of them may run on it at a time.
 //!
-//! Rules that hold here:
-//! - Everything that changes the directory holds its lock, so several processes
-//!   (a server and a person at the command line) can work at once.
-//! - A serial number is durably taken before it is used, so a crash loses one
-//!   but never gives one twice.
-//! - A certificate is in the inventory before it can be fetched, so everything
-//!   that was ever handed out can be revoked by name.
+//! Invariants:
+//! - Every change of the directory is made under its lock, so several processes (a server and a
+//!   person at the command line) can work at once.
+//! - A serial number is reserved durably before it is used, so a crash loses one but never issues
+//!   one twice.
+//! - A certificate is in the inventory before it can be downloaded, so every certificate that was
+//!   ever issued can be revoked by name.
 //!
 //! All methods block on the disk; async callers use `spawn_blocking`.
 
@@ -47,13 +47,13 @@ use layout::{CertFile, Layout, PUBLIC_MODE};
 use leaf::Leaf;
 use waiting::WaitingRequests;
 
-/// A certificate authority on disk. Cloning is cheap; clones are the same one.
+/// A certificate authority on disk. Cloning is cheap; clones share the same state.
 #[derive(Debug, Clone)]
 pub struct CertificateAuthority {
     layout: Layout,
     issuer: Arc<Issuer>,
     privileged: Arc<PrivilegedNames>,
-    /// Taken while the file lock is held, and never the other way round.
+    /// Locked while the file lock is held, and never in the opposite order.
     waiting: Arc<Mutex<WaitingRequests>>,
 }
 
@@ -71,12 +71,12 @@ impl std::fmt::Debug for Generated {
     }
 }
 
-/// What became of a submitted request.
+/// The result of submitting a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Submitted {
-    /// It now waits for a signature.
+    /// The request was stored and waits for a signature.
     Stored,
-    /// The same key already waits; nothing changed.
+    /// A request with the same key is already waiting; nothing changed.
     AlreadyWaiting,
     /// The same key already has its certificate; nothing changed.
     AlreadySigned,
@@ -85,20 +85,20 @@ pub enum Submitted {
 // === impl CertificateAuthority: start ===
 
 impl CertificateAuthority {
-    /// Makes a new authority in `dir`, which must not hold one.
+    /// Creates a new authority in `dir`, which must not contain one.
     pub fn init(dir: &Path, options: &InitOptions) -> Result<Self, OpenCaError> {
         setup::init(&Layout::new(dir), options)?;
         Self::open(dir)
     }
 
-    /// Takes over an authority that another tool made. The files are checked
-    /// first; serial numbers go on after the highest that is known.
+    /// Imports an authority that another tool created. The files are checked first; serial numbers
+    /// continue after the highest known one.
     pub fn import(dir: &Path, files: &ImportFiles) -> Result<Self, OpenCaError> {
         setup::import(&Layout::new(dir), files)?;
         Self::open(dir)
     }
 
-    /// Opens the authority in `dir`: ours, or the `ca` directory of puppetserver.
+    /// Opens the authority in `dir`: Tutti's own, or the `ca` directory of puppetserver.
     pub fn open(dir: &Path) -> Result<Self, OpenCaError> {
         let layout = Layout::new(dir);
         if !layout.ca_cert().exists() {
@@ -117,18 +117,18 @@ impl CertificateAuthority {
         Ok(ca)
     }
 
-    /// Makes the authority refuse to sign names with rights unless that is asked for.
+    /// Makes the authority refuse to sign names with rights unless the options permit it.
     #[must_use]
     pub fn with_privileged_names(self, privileged: Arc<PrivilegedNames>) -> Self {
         Self { privileged, ..self }
     }
 
-    /// The names that are not signed without being asked for.
+    /// The names that are signed only with explicit consent.
     pub fn privileged_names(&self) -> &PrivilegedNames {
         &self.privileged
     }
 
-    /// Proves at start what would otherwise fail at the first signature.
+    /// Checks at start for faults that would otherwise appear at the first signature.
     fn check_ledger(&self) -> Result<(), OpenCaError> {
         let _lock = self.lock().map_err(OpenCaError::Ledger)?;
         ledger::repair(&self.layout).map_err(OpenCaError::Ledger)?;
@@ -136,7 +136,7 @@ impl CertificateAuthority {
         Ok(())
     }
 
-    /// The directory.
+    /// The directory of the authority.
     pub fn dir(&self) -> &Path {
         self.layout.dir()
     }
@@ -150,14 +150,14 @@ impl CertificateAuthority {
 // === impl CertificateAuthority: requests ===
 
 impl CertificateAuthority {
-    /// Stores a request (PEM) that came from an unknown source; see [`Self::submit_from`].
+    /// Stores a request (PEM) from an unknown source; see [`Self::submit_from`].
     pub fn submit(&self, certname: &str, request_pem: &[u8]) -> Result<Submitted, CaError> {
         self.submit_from(certname, request_pem, RequestSource::default())
     }
 
-    /// Stores a request (PEM) until it is signed. Sent again with the same key
-    /// it is no error; with another key it is refused until the name is cleaned. New names are
-    /// lower-case printable ASCII. A source has its share of the list and no more.
+    /// Stores a request (PEM) until it is signed. Submitting it again with the same key is not an
+    /// error; with another key it is refused until the name is cleaned. New names are lower-case
+    /// printable ASCII. The number of waiting requests of each source is limited.
     pub fn submit_from(
         &self,
         certname: &str,
@@ -201,8 +201,8 @@ impl CertificateAuthority {
         Ok(Submitted::Stored)
     }
 
-    /// Refuses a new name of a source that has its share, before anything is parsed or locked: a flood
-    /// must not cost others the time of the CA.
+    /// Refuses a new name of a source at its limit, before anything is parsed or locked: a flood
+    /// must not take CA time from others.
     fn refuse_beyond_share(&self, file: &CertFile, source: RequestSource) -> Result<(), CaError> {
         let is_known = self.layout.signed(file).exists() || self.layout.request(file).exists();
         match !is_known && self.waiting().is_full_for(source, Instant::now()) {
@@ -214,7 +214,7 @@ impl CertificateAuthority {
         }
     }
 
-    /// Refuses a source that has its share, or drops the request that has to go for a new one.
+    /// Refuses a source at its limit, or removes the request that a new one displaces.
     fn make_room(&self, source: RequestSource) -> Result<(), CaError> {
         let mut waiting = self.waiting();
         waiting.refresh(&self.layout, Instant::now())?;
@@ -230,7 +230,7 @@ impl CertificateAuthority {
         Ok(())
     }
 
-    /// Removes a request that was signed or is not wanted; tells whether there was one.
+    /// Removes a request that was signed or rejected; returns true if there was one.
     fn remove_request(&self, file: &CertFile) -> Result<bool, CaError> {
         let was_there = durable::remove(&self.layout.request(file))?;
         self.waiting().remove(file.certname());
@@ -241,12 +241,12 @@ impl CertificateAuthority {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The waiting request for a name.
+    /// The waiting request for a name; `None` if there is none.
     pub fn request(&self, certname: &str) -> Result<Option<Request>, CaError> {
         listing::read_request(&self.layout, &CertFile::parse(certname)?)
     }
 
-    /// Drops a waiting request; tells whether there was one.
+    /// Deletes a waiting request; returns true if there was one.
     pub fn delete_request(&self, certname: &str) -> Result<bool, CaError> {
         let file = CertFile::parse(certname)?;
         let _lock = self.lock()?;
@@ -258,7 +258,7 @@ impl CertificateAuthority {
 
 impl CertificateAuthority {
     /// True if [`Self::sign`] would sign the waiting request for a name, as far as the request
-    /// decides that.
+    /// determines that.
     pub fn may_sign(&self, certname: &str, options: &SignOptions) -> Result<bool, CaError> {
         match self.request(certname)? {
             Some(request) => Ok(Leaf::from_request(&request, options, &self.privileged).is_ok()),
@@ -281,7 +281,7 @@ impl CertificateAuthority {
         Ok(pem)
     }
 
-    /// Makes a key and its certificate, for this host's own services.
+    /// Generates a key and its certificate, for services of this host.
     pub fn generate(
         &self,
         certname: &str,
@@ -298,19 +298,18 @@ impl CertificateAuthority {
         })
     }
 
-    /// The certificate of a name (PEM), as long as it was not cleaned.
+    /// The certificate of a name (PEM), until the name is cleaned.
     pub fn certificate(&self, certname: &str) -> Result<Option<String>, CaError> {
         let file = CertFile::parse(certname)?;
         read::read_optional(&self.layout.signed(&file))
     }
 
-    /// The CA's own certificate and those above it (PEM), issuing CA first as
-    /// the file has it.
+    /// The CA's own certificate and those above it (PEM), issuing CA first as in the file.
     pub fn ca_bundle(&self) -> Result<String, CaError> {
         read::read_required(&self.layout.ca_cert())
     }
 
-    /// The revocation lists (PEM) and when they were last written.
+    /// The revocation lists (PEM) and the time at which they were last written.
     pub fn crl(&self) -> Result<(String, SystemTime), CaError> {
         let path = self.layout.ca_crl();
         let modified = std::fs::metadata(&path).and_then(|meta| meta.modified());
@@ -330,7 +329,7 @@ impl CertificateAuthority {
         }
     }
 
-    /// Serial number, inventory, certificate: in this order, each durable.
+    /// Writes serial number, inventory and certificate in this order, each durably.
     fn issue(&self, file: &CertFile, leaf: Leaf) -> Result<String, CaError> {
         let serial = ledger::take_serial(&self.layout)?;
         let issued = leaf.sign(serial, &self.issuer)?;
@@ -348,16 +347,16 @@ impl CertificateAuthority {
 // === impl CertificateAuthority: revocation and lists ===
 
 impl CertificateAuthority {
-    /// Revokes every certificate that a name ever got. Returns how many were
-    /// newly revoked: 0 means that all were revoked before.
+    /// Revokes every certificate that a name ever had. Returns how many were newly revoked: 0 means
+    /// that all were revoked before.
     pub fn revoke(&self, certname: &str) -> Result<usize, CaError> {
         let file = CertFile::parse(certname)?;
         let _lock = self.lock()?;
         self.revoke_locked(&file)
     }
 
-    /// Revokes, and forgets certificate and request, so that the name can be
-    /// used again. Tells whether there was anything.
+    /// Revokes the certificates of a name and deletes certificate and request, so that the name can
+    /// be used again. Returns true if there were any.
     pub fn clean(&self, certname: &str) -> Result<bool, CaError> {
         let file = CertFile::parse(certname)?;
         let _lock = self.lock()?;
@@ -391,7 +390,7 @@ impl CertificateAuthority {
         listing::all(&self.layout, &self.issuer)
     }
 
-    /// One name: its certificate, or else its waiting request.
+    /// The entry of one name: its certificate, or else its waiting request.
     pub fn entry(&self, certname: &str) -> Result<Option<Entry>, CaError> {
         listing::one(&self.layout, &self.issuer, &CertFile::parse(certname)?)
     }

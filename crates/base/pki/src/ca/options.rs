@@ -1,25 +1,25 @@
 //! Options of signing and generating certificates: [`SignOptions`], [`CertificateUsage`],
 //! [`GenerateOptions`].
 //!
-//! The rule: by default nothing is signed that a person should look at first.
+//! Invariant: by default nothing is signed that a person should inspect first.
 
 use std::time::Duration;
 
 use super::alt_name::AltName;
 use crate::key::KeyType;
 
-/// What may be signed; by default nothing that a person should look at first.
+/// Permissions for signing; by default nothing is signed that a person should inspect first.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SignOptions {
-    /// Sign subject alternative names that the request asks for.
+    /// Permits subject alternative names in the request.
     pub allow_alt_names: bool,
-    /// Sign extensions that grant rights (`pp_auth_role`, `pp_cli_auth`, …).
+    /// Permits extensions that grant rights (`pp_auth_role`, `pp_cli_auth`, …).
     pub allow_authorization: bool,
-    /// Sign a name that grants rights ([`crate::PrivilegedNames`]).
+    /// Permits a name that grants rights ([`crate::PrivilegedNames`]).
     pub allow_privileged_names: bool,
     /// Extended key usage of the certificate: client only, or client and server.
     pub usage: CertificateUsage,
-    /// Lifetime of the certificate; the default is five years.
+    /// Lifetime of the certificate; `None`: five years.
     pub lifetime: Option<Duration>,
 }
 
@@ -29,15 +29,15 @@ pub enum CertificateUsage {
     /// TLS server and TLS client, as puppetserver signs every certificate.
     #[default]
     ServerAndClient,
-    /// TLS client only: for certificates that no person looked at, so that their holders cannot
-    /// pose as a server.
+    /// TLS client only: for certificates that no person inspected, so that their holders cannot act
+    /// as a server.
     Client,
 }
 
 // === impl SignOptions ===
 
 impl SignOptions {
-    /// For requests that are signed without a person's consent.
+    /// Options for requests that are signed without a person's consent.
     pub fn unasked() -> Self {
         Self {
             usage: CertificateUsage::Client,
@@ -46,14 +46,14 @@ impl SignOptions {
     }
 }
 
-/// What to generate.
+/// Content of a certificate to generate.
 #[derive(Debug, Clone)]
 pub struct GenerateOptions {
     pub alt_names: Vec<AltName>,
     pub key_type: KeyType,
-    /// Let the holder administer this CA over HTTP (`pp_cli_auth`).
+    /// Permits the holder to administer this CA over HTTP (`pp_cli_auth`).
     pub ca_administrator: bool,
-    /// Lifetime of the certificate; the default is five years.
+    /// Lifetime of the certificate; `None`: five years.
     pub lifetime: Option<Duration>,
 }
 

@@ -1,11 +1,11 @@
-//! Reading the authority's text files, with errors that name the file.
+//! Reading of the authority's text files, with errors that name the file.
 
 use std::io;
 use std::path::Path;
 
 use super::error::CaError;
 
-/// `None`: there is no such file.
+/// Reads a file; `None` if it does not exist.
 pub(super) fn read_optional(path: &Path) -> Result<Option<String>, CaError> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(text)),
@@ -17,7 +17,7 @@ pub(super) fn read_optional(path: &Path) -> Result<Option<String>, CaError> {
     }
 }
 
-/// A missing file is an error.
+/// Reads a file, which must exist.
 pub(super) fn read_required(path: &Path) -> Result<String, CaError> {
     std::fs::read_to_string(path).map_err(|source| CaError::Read {
         path: path.to_owned(),

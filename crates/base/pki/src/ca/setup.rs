@@ -1,7 +1,7 @@
-//! Makes a new authority, or takes one over from another tool.
+//! Creation of a new authority, or import of one from another tool.
 //!
-//! The rule: `ca_crt.pem` is written last, so that a directory with one is
-//! always complete; a set-up that was interrupted can be done again.
+//! Invariant: `ca_crt.pem` is written last, so that a directory with this file is always complete;
+//! an interrupted set-up can be repeated.
 
 use std::path::PathBuf;
 
@@ -21,27 +21,27 @@ use crate::durable;
 use crate::key::{self, KeyType};
 use crate::pem_file;
 
-/// How a new authority is to be.
+/// Options of a new authority.
 #[derive(Debug, Clone)]
 pub struct InitOptions {
     /// Common name of the CA; puppetserver's is `Puppet CA: <host name>`.
     pub common_name: String,
-    /// RSA-4096 as Puppet makes it, or P-256, which is faster and smaller and
-    /// which every Puppet since 6 accepts.
+    /// RSA-4096 as in Puppet, or P-256, which is faster and smaller and which every Puppet since 6
+    /// accepts.
     pub key_type: KeyType,
 }
 
-/// What to take over.
+/// The files of an authority to import.
 #[derive(Debug, Clone)]
 pub struct ImportFiles {
     /// The CA's certificate, followed by those above it.
     pub cert_bundle: PathBuf,
-    /// Its key: RSA (PKCS#1 or PKCS#8) or EC, not encrypted.
+    /// The CA's key: RSA (PKCS#1 or PKCS#8) or EC, not encrypted.
     pub key: PathBuf,
-    /// Revocation lists; its own must be among them. Without it an empty one is made.
+    /// Revocation lists, which must include the CA's own. `None`: an empty list is created.
     pub crl_chain: Option<PathBuf>,
-    /// puppetserver's `ca` directory, to take over serial number, inventory,
-    /// certificates and requests as well.
+    /// puppetserver's `ca` directory, from which serial number, inventory, certificates and
+    /// requests are imported as well.
     pub ca_dir: Option<PathBuf>,
 }
 
@@ -52,14 +52,14 @@ pub(super) fn init(layout: &Layout, options: &InitOptions) -> Result<(), OpenCaE
     durable::write_atomic(&layout.ca_key(), key.serialize_pem().as_bytes(), KEY_MODE)?;
     let public = key.public_key_pem();
     durable::write_atomic(&layout.ca_public_key(), public.as_bytes(), PUBLIC_MODE)?;
-    // The CA itself has serial number 1.
+    // The CA's own certificate has serial number 1.
     ledger::write_serial(layout, 2).map_err(OpenCaError::Ledger)?;
     write_inventory(layout, "")?;
     finish(layout, &cert_pem, None)
 }
 
 pub(super) fn import(layout: &Layout, files: &ImportFiles) -> Result<(), OpenCaError> {
-    // Check first, so that a refused import leaves nothing behind.
+    // Check first, so that a refused import leaves no files.
     Issuer::load(&files.cert_bundle, &files.key)?;
     let cert_pem = String::from_utf8_lossy(&pem_file::read(&files.cert_bundle)?).into_owned();
     let key_pem = pem_file::read(&files.key)?;
@@ -95,8 +95,8 @@ fn prepare(layout: &Layout) -> Result<(), OpenCaError> {
     Ok(())
 }
 
-/// The list needs the certificate and the certificate must come last: so the
-/// certificate is first written under another name.
+/// Writes the certificate under a temporary name first: the list needs the certificate, and the
+/// certificate must be written last.
 fn finish(layout: &Layout, cert_pem: &str, crl_pem: Option<Vec<u8>>) -> Result<(), OpenCaError> {
     let staged = layout.dir().join("ca_crt.pem.new");
     durable::write_atomic(&staged, cert_pem.as_bytes(), PUBLIC_MODE)?;
@@ -129,7 +129,7 @@ fn self_signed(common_name: &str, key: &rcgen::KeyPair) -> Result<String, OpenCa
     Ok(params.self_signed(key).map_err(OpenCaError::Sign)?.pem())
 }
 
-/// Certificates, requests, inventory, and a serial number above all of them.
+/// Imports certificates, requests and inventory, and sets a serial number above all of them.
 fn import_ledger(layout: &Layout, files: &ImportFiles) -> Result<(), OpenCaError> {
     let mut inventory = String::new();
     let mut next = 1;
@@ -147,9 +147,9 @@ fn import_ledger(layout: &Layout, files: &ImportFiles) -> Result<(), OpenCaError
     ledger::write_serial(layout, highest.unwrap_or(0) + 1).map_err(OpenCaError::Ledger)
 }
 
-/// The highest serial number that the inventory, the list, the certificates or
-/// the CA's own certificate show. Numbers beyond 64 bits were not counted up,
-/// so they cannot collide with ours.
+/// The highest serial number in the inventory, the list, the certificates or the CA's own
+/// certificate. Numbers beyond 64 bits were not assigned sequentially, so they cannot collide with
+/// those of this authority.
 fn highest_known(layout: &Layout, files: &ImportFiles) -> Result<u64, OpenCaError> {
     use x509_parser::prelude::{FromDer, X509Certificate};
     use x509_parser::revocation_list::CertificateRevocationList;

@@ -1,9 +1,9 @@
-//! Requests that wait for a signature, by the network that they came from: [`WaitingRequests`].
+//! Requests that wait for a signature, by the network of their sender: [`WaitingRequests`].
 //!
-//! The rule: anyone may submit a request, so one network gets a share of the list and no more, and
-//! a full list always has room for a network with fewer requests than another. The network stands in
-//! the file of the request, above the PEM block, where other tools pass over it; so the share
-//! survives restarts and counts for every process.
+//! Invariant: any client may submit a request, so each network may have only a limited share of the
+//! list, and a full list still accepts a request of a network with fewer requests than another. The
+//! network is recorded in the file of the request, above the PEM block, where other tools ignore
+//! it; so the share survives restarts and applies to every process.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,16 +18,16 @@ use super::listing::files_in;
 use crate::defaults::{MAX_PENDING_PER_SOURCE, MAX_PENDING_REQUESTS, WAITING_LIST_FRESH};
 
 const HEADER: &str = "# submitted from ";
-/// The header with the longest address has 58 bytes.
+/// Size limit of a header; the one with the longest address has 58 bytes.
 const HEADER_BYTES: u64 = 64;
 
-/// The network that a request came from: an IPv4 address, or 64 bits of an IPv6 address, which is
-/// the least that a site is given.
+/// The network that a request came from: an IPv4 address, or the first 64 bits of an IPv6 address,
+/// which is the smallest network that a site gets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct RequestSource(Option<IpAddr>);
 
-/// The waiting requests as they were read at most [`WAITING_LIST_FRESH`] ago, with the changes of this
-/// process since. Callers hold the authority's lock, except for [`Self::is_full_for`].
+/// The waiting requests as they were read at most [`WAITING_LIST_FRESH`] ago, with the later
+/// changes of this process. Callers hold the authority's lock, except for [`Self::is_full_for`].
 #[derive(Debug, Default)]
 pub(super) struct WaitingRequests {
     by_name: HashMap<String, WaitingRequest>,
@@ -44,7 +44,7 @@ struct WaitingRequest {
 // === impl RequestSource ===
 
 impl RequestSource {
-    /// The source of a request from this address; `None` is a source of its own.
+    /// The source of a request from this address; `None` is a separate source.
     pub fn new(address: Option<IpAddr>) -> Self {
         Self(address.map(|address| match address.to_canonical() {
             IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into(),
@@ -83,7 +83,7 @@ impl fmt::Display for RequestSource {
 // === impl WaitingRequests ===
 
 impl WaitingRequests {
-    /// Reads the list again, if it is not fresh: another process may have changed it.
+    /// Reads the list again unless it is fresh: another process may have changed it.
     pub(super) fn refresh(&mut self, layout: &Layout, now: Instant) -> Result<(), CaError> {
         if self.is_fresh(now) {
             return Ok(());
@@ -106,27 +106,27 @@ impl WaitingRequests {
         Ok(())
     }
 
-    /// This process has stored a request.
+    /// Records that this process has stored a request.
     pub(super) fn add(&mut self, certname: &str, source: RequestSource) {
         let since = SystemTime::now();
         self.insert(certname.to_owned(), WaitingRequest { source, since });
     }
 
-    /// This process has removed a request, or there was none.
+    /// Records that this process has removed a request, or that there was none.
     pub(super) fn remove(&mut self, certname: &str) {
         if let Some(request) = self.by_name.remove(certname) {
             self.uncount(request.source);
         }
     }
 
-    /// True if a fresh list is known to have the whole share of `source`: a request for a new name is
-    /// then refused without being read.
+    /// True if a fresh list shows that `source` is at its limit: a request for a new name is then
+    /// refused without being parsed.
     pub(super) fn is_full_for(&self, source: RequestSource, now: Instant) -> bool {
         self.is_fresh(now) && self.count(source) >= MAX_PENDING_PER_SOURCE
     }
 
-    /// Makes sure that a request from `source` may wait: the name of the request that has to go
-    /// for it, if one has to.
+    /// Checks that a request from `source` may wait. Returns the name of the request that must be
+    /// removed for it, if any.
     pub(super) fn admit(&self, source: RequestSource) -> Result<Option<String>, CaError> {
         self.admit_within(source, MAX_PENDING_PER_SOURCE, MAX_PENDING_REQUESTS)
     }
@@ -190,7 +190,8 @@ impl WaitingRequests {
 // === impl WaitingRequest ===
 
 impl WaitingRequest {
-    /// `None`: another process removed it meanwhile, or it cannot be read, which the list tells.
+    /// Reads one request. `None` if another process removed it meanwhile, or if it cannot be read,
+    /// which the listing reports.
     fn read(layout: &Layout, file: &CertFile) -> Option<Self> {
         let path = layout.request(file);
         let since = path.metadata().and_then(|meta| meta.modified()).ok()?;
@@ -209,7 +210,7 @@ mod tests {
         RequestSource::new(Some(address.parse().unwrap()))
     }
 
-    /// Requests `name` from an address, each a second younger than the one before.
+    /// Requests for each `name` from an address, each a second younger than the one before.
     fn waiting(requests: &[(&str, &str)]) -> WaitingRequests {
         let one = |(age, (name, address)): (u64, &(&str, &str))| {
             let since = SystemTime::UNIX_EPOCH + Duration::from_secs(age);
@@ -273,9 +274,9 @@ mod tests {
         }
         assert!(list.is_full_for(one, now));
         assert!(!list.is_full_for(source("10.0.0.2"), now));
-        // An old list refuses nothing by itself.
+        // An old list alone refuses nothing.
         assert!(!list.is_full_for(one, now + WAITING_LIST_FRESH));
-        // The same name again takes no second place, and one that goes gives its place back.
+        // The same name is not counted twice, and a removed request no longer counts.
         list.add("a", source("10.0.0.2"));
         assert!(!list.is_full_for(one, now));
         list.add("b", one);

@@ -1,7 +1,8 @@
 //! The names that grant rights to the holder of their certificate: [`PrivilegedNames`].
 //!
-//! The rule: a right that follows from a certname is given here and asked for here, and nowhere
-//! else. Therefore the authority knows every name that must not be signed without a person's consent.
+//! Invariant: every right that follows from a certname is granted and looked up here, and nowhere
+//! else. Therefore the authority knows every name that must not be signed without a person's
+//! consent.
 
 mod pattern;
 
@@ -9,13 +10,13 @@ use std::fmt;
 
 pub use pattern::{NamePattern, NameRegex};
 
-/// Right that a certname grants to the holder of its certificate.
+/// A right that a certname grants to the holder of its certificate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Privilege {
-    /// Be taken for the server: its certname, and every name under which agents, people and
-    /// brokers reach it.
+    /// Act as the server: its certname, and every name by which agents, users and brokers connect
+    /// to it.
     Server,
-    /// Be taken for another service that the server or its brokers connect to.
+    /// Act as another service that the server or its brokers connect to.
     Peer,
     /// Sign and revoke certificates over HTTP.
     CaAdministrator,
@@ -23,29 +24,29 @@ pub enum Privilege {
     Program,
     /// Read all code of all environments.
     Follower,
-    /// Connect as a broker, and pass on the messages of its agents.
+    /// Connect as a broker, and forward the messages of its agents.
     RemoteBroker,
-    /// Give orders to agents, or read the inventory, through a broker.
+    /// Send requests to agents, or read the inventory, through a broker.
     Orders,
 }
 
-/// A name, or a set of names, with a right.
+/// A name or a name pattern, with a right.
 #[derive(Debug, Clone)]
 pub struct PrivilegedName {
     pub pattern: NamePattern,
     pub privilege: Privilege,
-    /// The key of the configuration, or the rule, that gives the right; for messages.
+    /// The key of the configuration, or the rule, that grants the right; for messages.
     pub origin: String,
 }
 
-/// A certificate extension that a rule gives rights to.
+/// A certificate extension to which a rule grants rights.
 #[derive(Debug, Clone)]
 struct PrivilegedExtension {
     oid: String,
     origin: String,
 }
 
-/// All names, and extensions, that grant rights.
+/// All names and extensions that grant rights.
 #[derive(Debug, Clone, Default)]
 pub struct PrivilegedNames {
     names: Vec<PrivilegedName>,
@@ -55,7 +56,7 @@ pub struct PrivilegedNames {
 // === impl PrivilegedNames ===
 
 impl PrivilegedNames {
-    /// Gives the names that `pattern` means a right.
+    /// Grants a right to the names that match `pattern`.
     pub fn grant(&mut self, privilege: Privilege, origin: &str, pattern: NamePattern) {
         self.names.push(PrivilegedName {
             pattern,
@@ -64,7 +65,7 @@ impl PrivilegedNames {
         });
     }
 
-    /// Notes that certificates with this extension (dotted object id) have rights.
+    /// Records that certificates with this extension (dotted object id) have rights.
     pub fn grant_extension(&mut self, origin: &str, oid: &str) {
         self.extensions.push(PrivilegedExtension {
             oid: oid.to_owned(),
@@ -72,14 +73,14 @@ impl PrivilegedNames {
         });
     }
 
-    /// True if this certname grants the right.
+    /// True if this certname has the right.
     pub fn holds(&self, privilege: Privilege, certname: &str) -> bool {
         self.names
             .iter()
             .any(|name| name.privilege == privilege && name.pattern.matches(certname))
     }
 
-    /// The certnames that hold the right and are named one by one, without those of patterns.
+    /// The certnames that have the right and are listed individually, without those of patterns.
     pub fn named_holders(&self, privilege: Privilege) -> impl Iterator<Item = &str> {
         let names = self.names.iter();
         names
@@ -90,28 +91,28 @@ impl PrivilegedNames {
             })
     }
 
-    /// The first right that this name, in any spelling, would have.
+    /// The first right that this name has, in any spelling.
     pub fn of(&self, certname: &str) -> Option<&PrivilegedName> {
         self.names
             .iter()
             .find(|name| name.pattern.may_match(certname))
     }
 
-    /// The first name with rights that `pattern` may mean as well.
+    /// The first name with rights that may also match `pattern`.
     pub fn overlap(&self, pattern: &NamePattern) -> Option<&PrivilegedName> {
         self.names
             .iter()
             .find(|name| name.pattern.overlaps(pattern))
     }
 
-    /// A right that every name has; `None` when rights are tied to certain names.
+    /// A right that every name has; `None` if rights are restricted to certain names.
     pub fn of_every_name(&self) -> Option<&PrivilegedName> {
         self.names
             .iter()
             .find(|name| matches!(name.pattern, NamePattern::Any))
     }
 
-    /// The rule that gives rights to certificates with this extension.
+    /// The origin of the rights of certificates with this extension; `None` if they have none.
     pub fn of_extension(&self, oid: &str) -> Option<&str> {
         self.extensions
             .iter()
@@ -122,7 +123,7 @@ impl PrivilegedNames {
 
 // === impl PrivilegedName ===
 
-/// Shown as `tutti.example.com (certname)`.
+/// Formatted as `tutti.example.com (certname)`.
 impl fmt::Display for PrivilegedName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.pattern, self.origin)

@@ -1,7 +1,8 @@
-//! One certname, or a set of them, as configurations write it: [`NamePattern`].
+//! One certname, or a set of them, as written in configuration files: [`NamePattern`].
 //!
-//! The rule: [`NamePattern::matches`] grants a right and compares byte by byte; [`NamePattern::may_match`]
-//! and [`NamePattern::overlaps`] withhold one, so they ignore case and answer yes when in doubt.
+//! Invariant: [`NamePattern::matches`] grants a right and compares byte by byte;
+//! [`NamePattern::may_match`] and [`NamePattern::overlaps`] withhold one, so they ignore case and
+//! return true when in doubt.
 
 use std::fmt;
 
@@ -12,11 +13,12 @@ use regex::{Regex, RegexBuilder};
 pub enum NamePattern {
     /// `*`: matches every certname.
     Any,
-    /// Matches this certname alone.
+    /// Matches this certname only.
     Exact(String),
-    /// `*.example.com`, kept as `.example.com`: every name below the domain, not the domain itself.
+    /// `*.example.com`, stored as `.example.com`: every name below the domain, not the domain
+    /// itself.
     Domain(String),
-    /// Every name in which the expression finds a match.
+    /// Matches every name in which the expression finds a match.
     Regex(NameRegex),
 }
 
@@ -30,21 +32,21 @@ pub struct NameRegex {
 // === impl NamePattern ===
 
 impl NamePattern {
-    /// Reads a certname, or a domain such as `*.lab.example`; `None` for anything else. `*` alone
-    /// is refused, because it would mean every name.
+    /// Parses a certname, or a domain such as `*.lab.example`; `None` for anything else. `*` alone
+    /// is refused, because it would match every name.
     pub fn name_or_domain(text: &str) -> Option<Self> {
         let name = text.strip_prefix("*.").unwrap_or(text);
         if name.is_empty() || name.contains(['*', '/']) {
             return None;
         }
         Some(match text.strip_prefix('*') {
-            // The dot stays in the suffix, so that `*.x` does not match `evilx`.
+            // The dot is part of the suffix, so that `*.x` does not match `evilx`.
             Some(suffix) => Self::Domain(suffix.to_owned()),
             None => Self::Exact(text.to_owned()),
         })
     }
 
-    /// Reads a regular expression without its slashes.
+    /// Parses a regular expression without its slashes.
     pub fn regex(expression: &str) -> Result<Self, regex::Error> {
         Ok(Self::Regex(NameRegex {
             as_written: Regex::new(expression)?,
@@ -54,7 +56,7 @@ impl NamePattern {
         }))
     }
 
-    /// True if the pattern matches this certname as it is spelt.
+    /// True if the pattern matches this certname exactly as it is spelt.
     pub fn matches(&self, certname: &str) -> bool {
         match self {
             Self::Any => true,
@@ -77,8 +79,8 @@ impl NamePattern {
         }
     }
 
-    /// True if a certname may exist that both patterns match. It cannot be decided for an
-    /// expression beside a domain or another expression, so the answer is yes there.
+    /// True if a certname may exist that both patterns match. For an expression with a domain or
+    /// another expression this cannot be decided, so the result is then true.
     pub fn overlaps(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Exact(name), pattern) | (pattern, Self::Exact(name)) => pattern.may_match(name),
@@ -91,7 +93,7 @@ impl NamePattern {
     }
 }
 
-/// Spelling of the pattern in configuration files.
+/// Formats the pattern as in configuration files.
 impl fmt::Display for NamePattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -107,7 +109,7 @@ fn is_below(name: &str, suffix: &str) -> bool {
     name.len() > suffix.len() && name.ends_with(suffix)
 }
 
-/// One spelling for all spellings of a name: lower case, without the dot at the end that DNS allows.
+/// A single form for all spellings of a name: lower case, without the trailing dot that DNS allows.
 fn fold(name: &str) -> String {
     name.strip_suffix('.').unwrap_or(name).to_lowercase()
 }

@@ -1,9 +1,9 @@
-//! Certnames that a server may have, beside the host that it was reached under:
+//! Certnames that a server may have, in addition to the host name used to connect to it:
 //! [`ServerCertnames`].
 //!
-//! The rule: a subject alternative name says where a server may be reached, the common name says who
-//! it is. A node whose certificate has the server's host name among its alternative names is still
-//! that node.
+//! Invariant: a subject alternative name is an address of the server, the common name its identity.
+//! A node whose certificate has the server's host name among its alternative names is still that
+//! node.
 
 use std::fmt;
 
@@ -14,16 +14,16 @@ use crate::identity;
 /// The certnames that a server's certificate may carry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum ServerCertnames {
-    /// The host that it was reached under, in any case.
+    /// The host name used to connect, in any case.
     #[default]
     Host,
-    /// One of these, byte by byte.
+    /// One of these names, compared byte by byte.
     Listed(Vec<String>),
-    /// Any certname: the host name alone is checked.
+    /// Any certname: only the host name is checked.
     Any,
 }
 
-/// A server is not the one that was to be reached.
+/// The error for a server that is not the expected one.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("its certificate is that of {found}, not that of {expected}")]
 pub struct UnexpectedCertname {
@@ -34,7 +34,7 @@ pub struct UnexpectedCertname {
 // === impl ServerCertnames ===
 
 impl ServerCertnames {
-    /// From a list in a configuration: absent or empty means the host, `*` any name.
+    /// Converts a list in a configuration: absent or empty means the host name, `*` any name.
     pub fn from_list(names: &[String]) -> Self {
         match names {
             [] => Self::Host,
@@ -43,7 +43,7 @@ impl ServerCertnames {
         }
     }
 
-    /// Checks the verified leaf certificate (DER) of a server that was reached under `host`.
+    /// Checks the verified leaf certificate (DER) of a server that was connected to as `host`.
     pub(super) fn check(&self, leaf: &[u8], host: &str) -> Result<(), UnexpectedCertname> {
         let found = identity::certname_of(leaf);
         let expected = match self {
@@ -70,7 +70,7 @@ impl ServerCertnames {
 // === impl UnexpectedCertname ===
 
 impl UnexpectedCertname {
-    /// The cause of a failed handshake, if it is this one.
+    /// This error as the cause of a failed handshake; `None` for other causes.
     pub fn of_handshake(error: &std::io::Error) -> Option<Self> {
         let error = error.get_ref()?.downcast_ref::<rustls::Error>()?;
         match error {
@@ -82,7 +82,7 @@ impl UnexpectedCertname {
     }
 }
 
-// rustls shows errors that it does not know by Debug.
+// rustls formats errors of unknown types with `Debug`.
 impl fmt::Debug for UnexpectedCertname {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -1,6 +1,5 @@
-//! The client's side: [`ClientTls`] builds rustls configurations that verify the
-//! server's chain and host name. A client reads its files at each connection
-//! attempt, so there is nothing to watch.
+//! TLS of clients: [`ClientTls`] builds rustls configurations that verify the server's chain and
+//! host name. A client reads its files at each connection attempt, so they need not be watched.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +21,8 @@ use crate::pem_file;
 pub struct ClientTls;
 
 impl ClientTls {
-    /// With a client certificate: agents, and brokers that connect to a controller.
+    /// Configuration with a client certificate: for agents, and brokers that connect to a
+    /// controller.
     pub fn load(files: &TlsFiles) -> Result<Arc<ClientConfig>, LoadError> {
         let chain = own_chain(files)?;
         let key = pem_file::private_key(&files.key)?;
@@ -39,8 +39,8 @@ impl ClientTls {
         Ok(Arc::new(config))
     }
 
-    /// With a client certificate, for a server that must be one of `certnames` as well: for
-    /// connections over which this host takes orders or code.
+    /// Configuration with a client certificate, for a server that must also have one of
+    /// `certnames`: for connections over which this host receives requests or code.
     pub fn load_for(
         files: &TlsFiles,
         certnames: ServerCertnames,
@@ -56,7 +56,8 @@ impl ClientTls {
         Ok(Arc::new(config))
     }
 
-    /// Without one: people at the command line, who prove themselves by a token.
+    /// Configuration without a client certificate: for users of the command line, who authenticate
+    /// with a token.
     pub fn without_certificate(
         ca: &Path,
         crl: Option<&Path>,
@@ -69,7 +70,7 @@ impl ClientTls {
         ))
     }
 
-    /// With a check of one's choice, for servers that are no part of Tutti; `identity` is a
+    /// Configuration with the given check, for servers that are not part of Tutti; `identity` is a
     /// certificate and its key.
     pub fn checking(
         check: ServerCheck,
@@ -99,9 +100,9 @@ impl ClientTls {
         })
     }
 
-    /// For a new node that fetches the CA certificate and has nothing to verify
-    /// its server by. Whoever uses it must compare the fingerprint of what it
-    /// fetched, or say plainly that it trusts the first answer.
+    /// Configuration for a new node that downloads the CA certificate and cannot verify its server
+    /// yet. The caller must compare the fingerprint of the downloaded certificate, or state clearly
+    /// that it trusts the first answer.
     pub fn first_contact() -> Arc<ClientConfig> {
         let trusting = Arc::new(TrustOnFirstContact(super::provider()));
         let config = builder()
@@ -120,7 +121,7 @@ pub enum ServerCheck {
     Chain(PathBuf),
     /// The checks of this verifier.
     By(Arc<dyn ServerCertVerifier>),
-    /// That it holds the key of the certificate that it shows, and nothing else.
+    /// Only that the server holds the key of the certificate that it presents.
     Nothing,
 }
 
@@ -144,7 +145,7 @@ fn server_verifier(ca: &Path, crl: Option<&Path>) -> Result<Arc<WebPkiServerVeri
     })
 }
 
-/// Accepts any certificate, but still demands that the server holds its key.
+/// Accepts any certificate, but requires that the server holds its key.
 #[derive(Debug)]
 struct TrustOnFirstContact(Arc<CryptoProvider>);
 

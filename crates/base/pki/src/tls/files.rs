@@ -1,20 +1,20 @@
-//! The four files, and what can be wrong with them.
+//! The four TLS files, and the errors of loading them.
 
 use std::path::{Path, PathBuf};
 
 use crate::pem_file::PemFileError;
 use crate::{identity, pem_file};
 
-/// Where certificate, key, CA bundle and revocation lists are; all PEM.
+/// Paths of certificate, key, CA bundle and revocation lists; all PEM.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFiles {
     /// Own certificate, followed by its intermediates.
     pub cert: PathBuf,
-    /// Own private key.
+    /// Private key of the own certificate.
     pub key: PathBuf,
-    /// Certificates of the CAs that peers may come from.
+    /// Certificates of the CAs that may have issued the certificates of peers.
     pub ca: PathBuf,
-    /// Revocation lists, one per CA; without it nothing is ever revoked.
+    /// Revocation lists, one per CA; `None`: no certificate is ever considered revoked.
     pub crl: Option<PathBuf>,
 }
 
@@ -28,14 +28,14 @@ impl TlsFiles {
         identity::names_of(leaf).map_err(|error| certificate_error(&self.cert, 0, error))
     }
 
-    /// The files that are to be watched.
+    /// The files to watch for changes.
     pub(super) fn paths(&self) -> Vec<PathBuf> {
         let own = [&self.cert, &self.key, &self.ca];
         own.into_iter().chain(&self.crl).cloned().collect()
     }
 }
 
-/// TLS files could not be turned into settings.
+/// The error of building TLS settings from the files.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     #[error(transparent)]

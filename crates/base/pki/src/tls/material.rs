@@ -1,6 +1,6 @@
-//! Reads the CA bundle and the revocation lists into what a verifier needs:
-//! [`Trust`]. A file that is wrong in any part is refused as a whole, so that a
-//! half-written one never replaces a good one.
+//! Loading of the CA bundle and the revocation lists for a verifier: [`Trust`]. A file with an
+//! error in any part is refused as a whole, so that a partly written one never replaces a valid
+//! one.
 
 use std::path::Path;
 
@@ -16,13 +16,13 @@ use super::files::{LoadError, TlsFiles, certificate_error, crl_error};
 use super::revocations::Revocations;
 use crate::pem_file;
 
-/// Whom to trust.
+/// The trusted CAs and their revocation lists.
 pub(super) struct Trust {
     pub(super) roots: RootCertStore,
-    /// At most one list per CA: the newest.
+    /// Revocation lists, at most one per CA: the newest.
     pub(super) crls: Vec<CertificateRevocationListDer<'static>>,
     pub(super) revocations: Revocations,
-    /// Whether every CA of the bundle has a list.
+    /// True if every CA of the bundle has a list.
     pub(super) every_ca_has_a_list: bool,
 }
 
@@ -64,22 +64,21 @@ impl Trust {
 }
 
 impl Revocations {
-    /// What the lists of the file `crl` revoke. Each must be signed by its CA;
-    /// lists of CAs that are not in the bundle `ca` do not count.
+    /// The certificates that the lists of the file `crl` revoke. Each list must be signed by its
+    /// CA; lists of CAs that are not in the bundle `ca` are ignored.
     pub fn read(ca: &Path, crl: &Path) -> Result<Self, LoadError> {
         Ok(Trust::read(ca, Some(crl))?.revocations)
     }
 }
 
-/// The chain that a server or client shows: what its file holds, completed with
-/// intermediates of the CA bundle, so that peers that know only the root can
-/// verify it.
+/// The chain that a server or client presents: the certificates of its file, completed with
+/// intermediates of the CA bundle, so that peers that know only the root can verify it.
 pub(super) fn own_chain(files: &TlsFiles) -> Result<Vec<CertificateDer<'static>>, LoadError> {
     let mut chain = pem_file::certificates(&files.cert)?;
     parse_all(&files.cert, &chain)?;
     let bundle = pem_file::certificates(&files.ca)?;
     let cas = parse_all(&files.ca, &bundle)?;
-    // Each round adds another certificate of the bundle, so it ends.
+    // Each round adds another certificate of the bundle, so the loop ends.
     for _ in 0..bundle.len() {
         let Some(last) = chain
             .last()
@@ -116,8 +115,8 @@ struct List<'a> {
     parsed: CertificateRevocationList<'a>,
 }
 
-/// The newest list of each CA of the bundle. A list of an unknown CA is left
-/// out; one whose signature its CA did not make is an error.
+/// The newest list of each CA of the bundle. A list of an unknown CA is ignored; one without a
+/// valid signature of its CA is an error.
 fn newest_lists<'a>(
     path: &Path,
     ders: &'a [CertificateRevocationListDer<'static>],
@@ -151,12 +150,12 @@ fn newest_lists<'a>(
     Ok(newest)
 }
 
-/// What orders the lists of one CA.
+/// The key by which the lists of one CA are ordered.
 fn age(list: &CertificateRevocationList<'_>) -> (ASN1Time, Option<BigUint>) {
     (list.last_update(), list.crl_number().cloned())
 }
 
-/// Whether a CA of the bundle made this list; `false` when its CA is not there.
+/// True if a CA of the bundle signed this list; `false` if its CA is not in the bundle.
 fn signed_by_its_ca(
     path: &Path,
     index: usize,
@@ -164,14 +163,14 @@ fn signed_by_its_ca(
     cas: &[X509Certificate<'_>],
 ) -> Result<bool, LoadError> {
     let mut known = false;
-    // A CA that was renewed with a new key stands twice under one name.
+    // A CA that was renewed with a new key occurs twice under one name.
     for ca in cas
         .iter()
         .filter(|ca| ca.subject().as_raw() == list.issuer().as_raw())
     {
         known = true;
         match list.verify_signature(ca.public_key()) {
-            // An algorithm that is not known here is left to the handshake.
+            // An algorithm that is unknown here is left to the handshake.
             Ok(()) | Err(X509Error::SignatureUnsupportedAlgorithm) => return Ok(true),
             Err(_) => {}
         }
@@ -195,8 +194,8 @@ fn warn_if_expired(path: &Path, list: &CertificateRevocationList<'_>) {
     }
 }
 
-/// Every CA of the bundle is an anchor, also intermediates, because peers often
-/// send their leaf alone.
+/// Builds the trust anchors. Every CA of the bundle is an anchor, including intermediates, because
+/// peers often send only their leaf.
 fn trusted(
     path: &Path,
     ders: &[CertificateDer<'static>],

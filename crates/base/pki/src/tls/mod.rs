@@ -1,19 +1,19 @@
 //! TLS settings from four files: certificate chain, key, CA bundle, revocation
 //! lists.
 //!
-//! Decisions that hold for every connection: TLS 1.2 and 1.3 (pxp-agent speaks
-//! 1.2 only); no session resumption, because a resumed session does not verify
-//! the client's certificate again and a revoked agent could come back; a peer's
-//! certificate is checked against the CA bundle and the revocation lists.
+//! Decisions that apply to every connection: TLS 1.2 and 1.3 (pxp-agent supports 1.2 only); no
+//! session resumption, because a resumed session does not verify the client's certificate again and
+//! a revoked agent could reconnect; a peer's certificate is checked against the CA bundle and the
+//! revocation lists.
 //!
 //! Revocation policy:
-//! - The status of a **leaf** must be known: once lists are configured, a
-//!   certificate whose CA has none of them is refused.
-//! - Intermediates are checked as well when every CA of the bundle has a list;
-//!   otherwise only the leaf is (Puppet's root often comes without one). A CA
-//!   certificate of the bundle that a list revokes is no longer trusted.
-//! - An expired list is still used, and a warning says so: refusing every agent
-//!   because a list was not renewed hurts more than it protects.
+//! - The status of a **leaf** must be known: once lists are configured, a certificate whose CA has
+//!   none of them is refused.
+//! - Intermediates are checked as well if every CA of the bundle has a list; otherwise only the
+//!   leaf is (Puppet's root often has none). A CA certificate of the bundle that a list revokes is
+//!   no longer trusted.
+//! - An expired list is still used, with a warning: refusing every agent because a list was not
+//!   renewed does more harm than good.
 
 mod certnames;
 mod client;
@@ -36,7 +36,7 @@ pub use revocations::Revocations;
 pub use roots::RootsError;
 pub use server::{ClientAuth, ServerTls};
 
-/// The cryptography that every TLS connection of Tutti uses.
+/// The cryptography provider of every TLS connection of Tutti.
 pub fn provider() -> Arc<rustls::crypto::CryptoProvider> {
     Arc::new(rustls::crypto::aws_lc_rs::default_provider())
 }

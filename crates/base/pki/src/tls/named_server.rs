@@ -1,7 +1,7 @@
 //! Verification of a server's chain with another rule for its name: [`NamedServerVerifier`].
 //!
-//! The rule: chain, validity, revocation and signatures are always webpki's; only the check of the
-//! name is stricter or left out.
+//! Invariant: chain, validity, revocation and signatures are always verified by webpki; only the
+//! check of the name is stricter or omitted.
 
 use std::sync::Arc;
 
@@ -15,13 +15,13 @@ use super::certnames::ServerCertnames;
 /// Names that a server's certificate may carry.
 #[derive(Debug)]
 pub(super) enum NameRule {
-    /// The host that was connected to, and a common name that is one of these.
+    /// The host name used to connect, and a common name that is one of these.
     Certnames(ServerCertnames),
     /// Any name.
     Any,
 }
 
-/// Verifies a server's certificate by webpki and a [`NameRule`].
+/// Verifies a server's certificate with webpki and a [`NameRule`].
 #[derive(Debug)]
 pub(super) struct NamedServerVerifier {
     webpki: Arc<WebPkiServerVerifier>,
@@ -31,7 +31,7 @@ pub(super) struct NamedServerVerifier {
 // === impl NameRule ===
 
 impl NameRule {
-    /// Judges a leaf certificate after webpki's verdict on it.
+    /// Checks the name of a leaf certificate, given webpki's result for it.
     fn judge(
         &self,
         leaf: &CertificateDer<'_>,
@@ -47,7 +47,7 @@ impl NameRule {
                     rustls::Error::InvalidCertificate(error)
                 })
             }
-            // webpki checks the name last: everything else is in order.
+            // webpki checks the name last: all other checks have passed.
             (
                 Self::Any,
                 Err(rustls::Error::InvalidCertificate(

@@ -1,7 +1,8 @@
-//! Whether peers accept our own certificate: [`verify_own`].
+//! Check that peers accept this host's own certificate: [`verify_own`].
 //!
-//! The rule: it is judged as a broker or server judges it, by the same verifier over the same
-//! files, so what passes here is refused there only for what this node does not know.
+//! Invariant: the certificate is checked as a broker or server checks it, by the same verifier with
+//! the same files, so a certificate that passes here can be refused there only for reasons that
+//! this node does not know.
 
 use std::sync::Arc;
 
@@ -13,28 +14,29 @@ use super::ClientTls;
 use super::files::{LoadError, TlsFiles};
 use super::material::{Trust, own_chain};
 
-/// Why peers refuse a certificate.
+/// The reasons for which peers refuse a certificate.
 #[derive(Debug, thiserror::Error)]
 pub enum OwnCertificateError {
-    /// A file cannot be used, or certificate and key are no pair.
+    /// A file cannot be used, or certificate and key do not match.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// A list says so.
+    /// A revocation list contains the certificate.
     #[error("it has been revoked by its CA")]
     Revoked,
-    /// Its time is over.
+    /// The certificate has expired.
     #[error("it has expired")]
     Expired,
-    /// Of another CA.
+    /// The certificate was issued by another CA.
     #[error("it was not issued by a CA in the bundle")]
     Foreign,
-    /// Anything else that a verifier minds.
+    /// Any other error of the verifier.
     #[error("{0}")]
     Other(rustls::Error),
 }
 
-/// Checks the certificate of `files`: it fits the key, is issued by a CA of the bundle, is in its
-/// time, is for clients, and no list of `files.crl` revokes it. A CA without a list revokes nothing.
+/// Checks the certificate of `files`: it matches the key, is issued by a CA of the bundle, is
+/// within its validity period, is for clients, and no list of `files.crl` revokes it. A CA without
+/// a list revokes nothing.
 pub fn verify_own(files: &TlsFiles) -> Result<(), OwnCertificateError> {
     verify_at(files, UnixTime::now())
 }
@@ -143,7 +145,7 @@ mod tests {
         let (dir, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let ca = new_ca(dir.path());
         let files = node(dir.path(), &ca, DAY);
-        // Of the same name, by another key; its list is no list of ours.
+        // A CA of the same name, with another key; its list does not apply to our CA.
         let theirs = node(elsewhere.path(), &new_ca(elsewhere.path()), DAY);
         let foreign = verify_own(&TlsFiles {
             ca: files.ca.clone(),

@@ -1,13 +1,13 @@
-//! What the revocation lists revoke: [`Revocations`], a snapshot to ask whether
-//! a certificate that was accepted earlier has been revoked since.
+//! The revoked certificates: [`Revocations`], a snapshot to check whether a certificate that was
+//! accepted earlier has been revoked since.
 
 use std::collections::{HashMap, HashSet};
 
 use x509_parser::prelude::{FromDer, X509Certificate};
 use x509_parser::revocation_list::CertificateRevocationList;
 
-/// Issuer and serial number of everything that is revoked. Immutable; a reload
-/// makes a new one.
+/// Issuer and serial number of every revoked certificate. Immutable; a reload creates a new
+/// snapshot.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Revocations {
     // Issuer (DER of the name) -> serial numbers (big endian, as in the lists).
@@ -15,8 +15,8 @@ pub struct Revocations {
 }
 
 impl Revocations {
-    /// Whether there is a list of every CA that `other` has one of. If not,
-    /// certificates that were good with `other` would be refused.
+    /// True if there is a list of every CA that `other` has a list of. If not, certificates that
+    /// were valid with `other` would be refused.
     pub fn covers(&self, other: &Self) -> bool {
         other
             .by_issuer
@@ -24,13 +24,13 @@ impl Revocations {
             .all(|issuer| self.by_issuer.contains_key(issuer))
     }
 
-    /// Whether no CA has a list.
+    /// True if no CA has a list.
     pub fn has_no_list(&self) -> bool {
         self.by_issuer.is_empty()
     }
 
-    /// Whether a certificate (DER) is revoked. What cannot be read counts as
-    /// revoked: it cannot be what was accepted.
+    /// True if a certificate (DER) is revoked. One that cannot be parsed counts as revoked: it
+    /// cannot be the one that was accepted.
     pub fn is_revoked(&self, leaf: &[u8]) -> bool {
         match X509Certificate::from_der(leaf) {
             Ok((_, certificate)) => self.revokes(&certificate),
@@ -38,12 +38,12 @@ impl Revocations {
         }
     }
 
-    /// How many certificates are revoked.
+    /// Number of revoked certificates.
     pub fn len(&self) -> usize {
         self.by_issuer.values().map(HashSet::len).sum()
     }
 
-    /// Whether nothing is revoked.
+    /// True if no certificate is revoked.
     pub fn is_empty(&self) -> bool {
         self.by_issuer.values().all(HashSet::is_empty)
     }

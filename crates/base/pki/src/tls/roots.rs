@@ -1,5 +1,5 @@
-//! Clients of servers that have no certificate of Puppet's CA: [`ClientTls::machine_roots`] and
-//! [`ClientTls::pem_roots`].
+//! TLS of clients whose servers have no certificate of Puppet's CA: [`ClientTls::machine_roots`]
+//! and [`ClientTls::pem_roots`].
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use rustls_platform_verifier::BuilderVerifierExt as _;
 
 use super::client::{ClientTls, builder};
 
-/// The certificates of the trusted CAs cannot be used.
+/// The error for certificates of trusted CAs that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RootsError {
     /// The machine has no usable list of CAs.
@@ -18,19 +18,19 @@ pub enum RootsError {
         "this machine's list of CAs cannot be read; install ca-certificates, or name a file with the CA"
     )]
     Machine,
-    /// The number of the certificate in the text, counted from 1.
+    /// A certificate is not valid PEM. Holds its number in the text, counted from 1.
     #[error("certificate {0} of the CA is not PEM")]
     NotPem(usize),
-    /// The number of the certificate in the text, counted from 1.
+    /// A certificate cannot be a trust anchor. Holds its number in the text, counted from 1.
     #[error("certificate {0} of the CA is no X.509 certificate that can be trusted")]
     NotTrustable(usize),
-    /// The text has no certificate.
+    /// The text contains no certificate.
     #[error("there is no certificate of a CA in PEM")]
     Empty,
 }
 
 impl ClientTls {
-    /// Trusts the CAs of the machine; shows no certificate.
+    /// Trusts the CAs of the machine; presents no client certificate.
     pub fn machine_roots() -> Result<Arc<ClientConfig>, RootsError> {
         let builder = builder().with_platform_verifier().map_err(|error| {
             tracing::debug!(%error, "the CAs of the machine cannot be used");
@@ -39,7 +39,7 @@ impl ClientTls {
         Ok(Arc::new(builder.with_no_client_auth()))
     }
 
-    /// Trusts the CAs in this text; shows no certificate.
+    /// Trusts the CAs in this text; presents no client certificate.
     pub fn pem_roots(pem: &str) -> Result<Arc<ClientConfig>, RootsError> {
         let mut roots = RootCertStore::empty();
         for (index, certificate) in CertificateDer::pem_slice_iter(pem.as_bytes()).enumerate() {

@@ -1,8 +1,8 @@
-//! The server's side: [`ServerTls`] holds the current rustls configuration and
-//! replaces it when its files change.
+//! TLS of servers: [`ServerTls`] holds the current rustls configuration and replaces it when its
+//! files change.
 //!
-//! The rule: a configuration is built whole and swapped in; a file that cannot
-//! be used leaves the old one in force and is named in a warning. Accepting a
+//! Invariant: a configuration is built completely before it replaces the old one; if a file cannot
+//! be used, the old configuration stays in force and a warning names the file. Accepting a
 //! connection takes no lock.
 
 use std::sync::Arc;
@@ -20,18 +20,17 @@ use super::revocations::Revocations;
 use super::watch::FileWatch;
 use crate::pem_file;
 
-/// Whether a client must show a certificate. One that is shown is always
-/// verified.
+/// The requirement for clients to present a certificate. One that is presented is always verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClientAuth {
-    /// The handshake fails without.
+    /// The handshake fails without a client certificate.
     Required,
-    /// The handshake goes on without; the application decides (the broker
-    /// answers with close code 4003, the CA lets new nodes ask for a certificate).
+    /// The handshake succeeds without a client certificate; the application decides (the broker
+    /// closes with code 4003, the CA accepts certificate requests of new nodes).
     Optional,
 }
 
-/// TLS settings of a listener, following their files.
+/// TLS settings of a listener, reloaded when their files change.
 #[derive(Debug)]
 pub struct ServerTls {
     files: TlsFiles,
@@ -47,7 +46,7 @@ struct Current {
 }
 
 impl ServerTls {
-    /// Reads the files; at start a file that cannot be used is an error.
+    /// Loads the files; at start a file that cannot be used is an error.
     pub fn load(files: TlsFiles, client_auth: ClientAuth) -> Result<Self, LoadError> {
         let current = build(&files, client_auth)?;
         let (reloads, _) = watch::channel(0);
@@ -64,18 +63,18 @@ impl ServerTls {
         self.current.load().config.clone()
     }
 
-    /// What is revoked now.
+    /// The currently revoked certificates.
     pub fn revocations(&self) -> Arc<Revocations> {
         self.current.load().revocations.clone()
     }
 
-    /// Counts reloads: wait for a change, then cut the sessions whose leaf
+    /// A counter of reloads: callers wait for a change, then close the sessions whose leaf
     /// [`Revocations::is_revoked`].
     pub fn reloads(&self) -> watch::Receiver<u64> {
         self.reloads.subscribe()
     }
 
-    /// Reads the files again now. On an error the old settings stay.
+    /// Reads the files again now. On an error the old settings stay in force.
     pub fn reload(&self) -> Result<(), LoadError> {
         let new = build(&self.files, self.client_auth)?;
         self.current.store(Arc::new(new));
@@ -83,8 +82,8 @@ impl ServerTls {
         Ok(())
     }
 
-    /// Reloads within a second of a change of the files, until `stop`. Run it on
-    /// a task of its own that the caller owns.
+    /// Reloads within a second of a change of the files, until `stop`. The caller runs it on a task
+    /// of its own.
     pub async fn watch(self: Arc<Self>, stop: CancellationToken) {
         let mut files = FileWatch::new(self.files.paths());
         loop {

@@ -1,9 +1,9 @@
-//! Notices that files changed: [`FileWatch`]. The kernel reports changes in the
-//! files' directories (inotify), so an idle server does nothing; where it cannot,
-//! the files are compared twice a second.
+//! Detection of changed files: [`FileWatch`]. The kernel reports changes in the files' directories
+//! (inotify), so an idle server does nothing; if the kernel cannot, the files are compared twice a
+//! second.
 //!
-//! Directories are watched, not files, because files are replaced by rename;
-//! both the directory of the name and that of the file behind a symbolic link.
+//! Directories are watched instead of files, because files are replaced by rename: both the
+//! directory of the name and that of the file behind a symbolic link.
 
 use std::collections::BTreeSet;
 use std::mem::MaybeUninit;
@@ -17,7 +17,7 @@ use tokio::io::unix::AsyncFd;
 
 use crate::defaults::{POLL_INTERVAL, RECHECK_INTERVAL, RELOAD_SETTLE};
 
-/// A set of files whose change can be awaited.
+/// A set of files whose changes can be awaited.
 #[derive(Debug)]
 pub(super) struct FileWatch {
     paths: Vec<PathBuf>,
@@ -25,11 +25,12 @@ pub(super) struct FileWatch {
     events: Option<AsyncFd<OwnedFd>>,
 }
 
-/// What tells one state of a file from another; `None` when it is not there.
+/// The metadata that distinguishes one version of a file from another; `None` if the file does not
+/// exist.
 type Stamp = Option<(u64, u64, i64, i64, i64, i64, u64)>;
 
 impl FileWatch {
-    /// Starts from the state of now. Must be called within a tokio runtime.
+    /// Starts with the current state of the files. Must be called within a tokio runtime.
     pub(super) fn new(paths: Vec<PathBuf>) -> Self {
         let events = directory_events(&paths);
         let seen = stamps(&paths);
@@ -40,8 +41,8 @@ impl FileWatch {
         }
     }
 
-    /// Returns when a file changed since the last return (or since the start)
-    /// and has been quiet for a moment.
+    /// Returns when a file changed since the last return (or since the start) and has been
+    /// unchanged for a moment since.
     pub(super) async fn changed(&mut self) {
         loop {
             self.wait().await;
@@ -49,15 +50,15 @@ impl FileWatch {
                 continue;
             }
             self.settle().await;
-            // Links may lead elsewhere now. Watching starts before the stamps
-            // are taken, so that no change falls between.
+            // Links may have new targets now. Watching starts before the stamps are taken, so that
+            // no change is missed.
             self.events = directory_events(&self.paths);
             self.seen = stamps(&self.paths);
             return;
         }
     }
 
-    /// Waits for a hint that something may have changed.
+    /// Waits for an event that indicates a possible change.
     async fn wait(&self) {
         match &self.events {
             Some(events) => {
@@ -71,7 +72,7 @@ impl FileWatch {
         }
     }
 
-    /// Waits until the files stand still, at most four rounds.
+    /// Waits until the files stop changing, at most four rounds.
     async fn settle(&self) {
         let mut before = stamps(&self.paths);
         for _ in 0..4 {
@@ -150,10 +151,10 @@ fn directories(paths: &[PathBuf]) -> BTreeSet<PathBuf> {
     directories
 }
 
-/// Waits for events and takes them all; what they say does not matter.
+/// Waits for events and discards them all; their content does not matter.
 async fn drain(events: &AsyncFd<OwnedFd>) {
     let Ok(mut ready) = events.readable().await else {
-        // The reactor is going away; let the recheck timer decide.
+        // The reactor is shutting down; the recheck timer decides instead.
         return std::future::pending().await;
     };
     let mut buffer = [MaybeUninit::uninit(); 2048];

@@ -1,4 +1,4 @@
-//! Sign, revoke, clean, list: read back by OpenSSL.
+//! Sign, revoke, clean, list: results are verified with OpenSSL.
 
 use std::collections::HashSet;
 use std::os::unix::fs::PermissionsExt;
@@ -206,7 +206,7 @@ fn a_name_that_was_cleaned_is_revoked_for_ever() {
     std::fs::write(ca.dir().join("signed/old.pem"), first.cert_pem).unwrap();
     assert!(!verify(ca.dir(), "old").ok);
     assert!(verify(ca.dir(), "n").ok);
-    // By name, also the certificate whose file is gone.
+    // Revoking by name includes the certificate whose file is missing.
     std::fs::remove_file(ca.dir().join("signed/n.pem")).unwrap();
     assert_eq!(ca.revoke("n").unwrap(), 1);
     assert!(matches!(
@@ -259,7 +259,7 @@ fn many_at_once_never_share_a_serial_number() {
     let (_dir, ca) = new_ca(KeyType::EcP256);
     std::thread::scope(|scope| {
         for thread in 0..4 {
-            // Opened anew, as another process would.
+            // Opened again, as another process would.
             let ca = CertificateAuthority::open(ca.dir()).unwrap();
             scope.spawn(move || {
                 for n in 0..5 {
@@ -321,7 +321,7 @@ fn a_person_may_give_names_beyond_lower_case_ascii_but_nobody_may_ask_for_them()
         let der = pem::parse(made.cert_pem).unwrap();
         assert_eq!(pki::certname_of(der.contents()).unwrap(), name);
         assert!(verify(ca.dir(), name).ok);
-        // What has its certificate already is told so, whatever its name.
+        // A key that already has its certificate gets that result, whatever its name.
         let key = rcgen::KeyPair::from_pem(&made.key_pem).unwrap();
         let again = pki::csr::request_for(name, &key).unwrap();
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Requests as Ruby and OpenSSL make them, and requests that are refused.
+//! Requests as Ruby and OpenSSL create them, and requests that are refused.
 
 use pki::ca::SignOptions;
 use pki::csr::{CsrError, Request};
@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use crate::ca::{new_ca, request};
 use crate::openssl::openssl;
 
-/// A request made by openssl with these extension lines.
+/// A request created by openssl with these extension lines.
 fn openssl_request(key: &[&str], subject: &str, extensions: &str) -> (TempDir, Vec<u8>) {
     let dir = tempfile::tempdir().unwrap();
     let config = format!(

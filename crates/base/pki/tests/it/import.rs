@@ -1,4 +1,4 @@
-//! Taking over a CA that another tool made.
+//! Import of a CA that another tool created.
 
 use pki::ca::{GenerateOptions, ImportFiles, State};
 use pki::{CertificateAuthority, KeyType, csr};
@@ -64,7 +64,7 @@ fn a_puppetserver_ca_goes_on_where_it_was() {
     };
     assert!(verify("waiting").ok, "{}", verify("waiting").text);
     assert!(verify("old").text.contains("certificate revoked"));
-    // The list names the CA's key as the CA itself does.
+    // The list identifies the CA's key as the CA itself does.
     let key_id = |text: &str, after: &str| {
         let rest = &text[text
             .find(after)
@@ -173,7 +173,7 @@ fn an_intermediate_keeps_the_lists_of_the_cas_above() {
         ca_dir: None,
     };
     let ca = CertificateAuthority::import(&root.join("ours"), &files).unwrap();
-    // The root's list joins ours, as puppetserver keeps them in one file.
+    // The root's list is added to the CA's own, as puppetserver keeps them in one file.
     let ours = std::fs::read_to_string(ca.dir().join("ca_crl.pem")).unwrap();
     std::fs::write(ca.dir().join("ca_crl.pem"), read("ca_crl.pem") + &ours).unwrap();
     ca.generate("n", &GenerateOptions::default()).unwrap();

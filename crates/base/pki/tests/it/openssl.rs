@@ -1,10 +1,10 @@
-//! Runs the `openssl` program: an independent reader of what we write, and a
-//! maker of what other tools write.
+//! Runs the `openssl` program: an independent check of Tutti's files, and a source of files as
+//! other tools write them.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Output and whether it succeeded.
+/// Output of a program, and true if it succeeded.
 pub(crate) struct Ran {
     pub(crate) ok: bool,
     pub(crate) text: String,
@@ -25,15 +25,15 @@ pub(crate) fn try_openssl(dir: &Path, args: &[&str]) -> Ran {
     }
 }
 
-/// Runs `openssl` in `dir`; it must succeed.
+/// Runs `openssl` in `dir` and panics unless it succeeds.
 pub(crate) fn openssl(dir: &Path, args: &[&str]) -> String {
     let ran = try_openssl(dir, args);
     assert!(ran.ok, "openssl {args:?}\n{}", ran.text);
     ran.text
 }
 
-/// Makes a CA as puppetserver does: RSA with a PKCS#1 key, SHA-1 subject key
-/// identifier, an empty list, in `dir` as ca_crt.pem, ca_key.pem, ca_crl.pem.
+/// Creates a CA as puppetserver does: RSA with a PKCS#1 key, SHA-1 subject key identifier, an empty
+/// list, in `dir` as ca_crt.pem, ca_key.pem, ca_crl.pem.
 pub(crate) fn puppetserver_like_ca(dir: &Path) {
     openssl(
         dir,

@@ -1,4 +1,4 @@
-//! What holds for every input.
+//! Properties that hold for every input.
 
 use pki::csr::Request;
 use proptest::prelude::*;
@@ -25,7 +25,7 @@ proptest! {
         prop_assume!(der[at] != to);
         der[at] = to;
         let pem = pem::encode(&pem::Pem::new("CERTIFICATE REQUEST", der));
-        // Only what the signature does not cover can change unnoticed.
+        // Only bytes that the signature does not cover can change without an error.
         if let Ok(request) = Request::from_pem(pem.as_bytes()) {
             prop_assert_eq!(request.certname(), "web1", "byte {}", at);
             prop_assert!(request.alt_names().is_empty() && request.extensions().is_empty());

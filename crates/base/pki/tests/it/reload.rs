@@ -1,4 +1,4 @@
-//! Settings follow their files; what cannot be used leaves them as they are.
+//! Settings follow their files; a file that cannot be used leaves them unchanged.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::tls::Site;
 
-/// Generous: the promise of one second is measured elsewhere, not by a test.
+/// A generous timeout: the promise of one second is measured outside these tests.
 const LONG: Duration = Duration::from_secs(20);
 
 struct Watched {
@@ -53,7 +53,7 @@ async fn a_new_list_is_in_use_and_told_of() {
     let site = Site::new();
     site.files("bad");
     let mut watched = Watched::start(site.server(ClientAuth::Optional));
-    // Let the watcher take its first look.
+    // Let the watcher read the initial state.
     tokio::task::yield_now().await;
     site.ca.revoke("bad").unwrap();
     site.update_crl();

@@ -1,4 +1,4 @@
-//! Handshakes over real sockets: who gets in, and who does not.
+//! Handshakes over real sockets that succeed or are refused.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -61,7 +61,7 @@ impl Site {
     }
 }
 
-/// What came of a handshake: the client's certificate as the server saw it.
+/// The result of a handshake: the client's certificate as the server saw it.
 pub(crate) fn handshake(
     server: &ServerTls,
     client: Arc<rustls::ClientConfig>,
@@ -113,7 +113,7 @@ fn both_sides_are_verified() {
 #[test]
 fn a_server_is_known_by_its_certname_and_not_by_its_host_alone() {
     let site = Site::new();
-    // A node, among whose alternative names is the host of the server.
+    // A node whose alternative names include the host of the server.
     let made = site.ca.generate(
         "evil.test",
         &GenerateOptions {
@@ -149,7 +149,7 @@ fn a_server_is_known_by_its_certname_and_not_by_its_host_alone() {
     reach(&evil, &listed("evil.test")).unwrap();
     reach(&evil, &listed("*")).unwrap();
     assert!(reach(&server, &listed("Server.test")).is_err());
-    // Neither is a certificate of another CA, with the right name, taken for it.
+    // A certificate of another CA with the right name is not accepted either.
     let stranger = Site::new().server(ClientAuth::Required);
     assert!(reach(&stranger, &listed("*")).is_err());
 }
@@ -179,7 +179,7 @@ fn a_certificate_that_was_signed_unasked_is_no_servers() {
         matches!(refused, rustls::Error::InvalidCertificate(_)),
         "{refused}"
     );
-    // As a client it is good.
+    // As a client certificate it is accepted.
     let made = site.ca.generate("broker.test", &GenerateOptions::default());
     let made = made.unwrap();
     site.write("broker.crt", &made.cert_pem);
@@ -230,7 +230,7 @@ fn tls_1_2_is_spoken_too_and_nothing_is_resumed() {
     assert!(old.contains("Verify return code: 0 (ok)"), "{old}");
 }
 
-/// Lets OpenSSL, which stock agents use, do the handshake.
+/// Performs the handshake with OpenSSL, which stock agents use.
 fn openssl_s_client(site: &Site, server: &ServerTls, files: &TlsFiles, version: &str) -> String {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -297,7 +297,7 @@ fn revoked_and_expired_clients_are_refused() {
         ca: site.path("ca.pem"),
         crl: None,
     };
-    // Valid until the second in which it was made; wait for the next one.
+    // Valid until the second in which it was created; wait for the next one.
     let made = jiff::Timestamp::now().as_second();
     while jiff::Timestamp::now().as_second() == made {
         std::thread::yield_now();
@@ -332,7 +332,7 @@ fn without_a_list_nobody_is_revoked_and_a_foreign_list_protects_nothing() {
     .unwrap();
     assert!(handshake(&open, client.clone(), "server.test").is_ok());
 
-    // A list of another CA leaves the status of ours unknown: refused.
+    // A list of another CA leaves the status of our certificates unknown: refused.
     let (_other_dir, other) = {
         let dir = tempfile::tempdir().unwrap();
         let options = pki::ca::InitOptions {
@@ -388,7 +388,7 @@ fn files_that_cannot_be_used_are_named() {
         ..files.clone()
     });
     assert!(matches!(error, LoadError::Pair { .. }), "{error}");
-    // The same name, another key: the signature does not hold.
+    // The same name but another key: the signature is not valid.
     let error = load(TlsFiles {
         crl: Some(site.path("forged-crl")),
         ..files.clone()

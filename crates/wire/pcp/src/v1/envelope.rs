@@ -1,4 +1,4 @@
-//! The JSON of a v1 envelope chunk. Mind the hyphens: v1 says `in-reply-to`.
+//! The JSON of a v1 envelope chunk. Its keys have hyphens where v2 has underscores: `in-reply-to`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,24 +11,26 @@ use serde_json::value::RawValue;
 use crate::defaults::{MAX_V1_ENVELOPE_BYTES, MAX_V1_TARGETS};
 use crate::{DecodeError, MessageId, UriRef, json};
 
-/// What a v1 message says about itself.
+/// The header of a v1 message: id, type, addresses and expiry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EnvelopeRef<'a> {
-    /// Chosen by the sender.
+    /// Message id, chosen by the sender.
     pub id: MessageId,
-    /// Any text.
+    /// Message type, any text.
     pub message_type: Cow<'a, str>,
-    /// Required on the wire, and ignored by every broker in the field.
+    /// Time at which the message expires. Required on the wire, but ignored by every broker in the
+    /// field.
     #[serde(serialize_with = "iso_8601")]
     pub expires: Timestamp,
-    /// Empty in a broker's `error_message`.
+    /// Addresses of the recipients; empty in a broker's `error_message`.
     pub targets: Vec<UriRef<'a>>,
-    /// Required in v1.
+    /// Address of the sender, required in v1.
     pub sender: UriRef<'a>,
-    /// Accepted for old clients; nobody ever sent a report.
+    /// True to request a destination report. Accepted for old clients; no implementation ever sent
+    /// a report.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub destination_report: bool,
-    /// Only `inventory_response` carries it.
+    /// Id of the message that this one answers. Only `inventory_response` has it.
     #[serde(rename = "in-reply-to", skip_serializing_if = "Option::is_none")]
     pub in_reply_to: Option<MessageId>,
 }
@@ -90,9 +92,9 @@ fn uris(raw: &RawValue) -> Result<Vec<UriRef<'_>>, DecodeError> {
         })
 }
 
-/// Reads targets one by one and stops at the limit, so that a longer list never takes form.
+/// Parses targets one by one and stops at the limit, so that a longer list is never built.
 struct Targets<'c> {
-    /// Carries the precise cause past serde's error type.
+    /// Returns the precise cause, which serde's error type cannot hold.
     cause: &'c mut Option<DecodeError>,
 }
 
@@ -123,7 +125,7 @@ impl<'de> Visitor<'de> for Targets<'_> {
     }
 }
 
-/// Milliseconds as the brokers in the field print them, microseconds where there are any.
+/// Formats milliseconds as the brokers in the field do, and microseconds if there are any.
 fn iso_8601<S: Serializer>(time: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
     if time.subsec_nanosecond() % 1_000_000 == 0 {
         serializer.collect_str(&format_args!("{time:.3}"))

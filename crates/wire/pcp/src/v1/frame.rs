@@ -8,25 +8,25 @@ use crate::DecodeError;
 const VERSION: u8 = 1;
 /// Descriptor (1) and signed big-endian length (4).
 const CHUNK_HEADER_BYTES: usize = 5;
-/// The high four bits of a descriptor are flags, which nobody defined: masked and ignored.
+/// The high four bits of a descriptor are flags without any defined meaning: masked and ignored.
 const TYPE_MASK: u8 = 0x0f;
 const ENVELOPE: u8 = 1;
 const DATA: u8 = 2;
 const DEBUG: u8 = 3;
 
-/// A v1 message, cut into its chunks.
+/// A v1 message, split into its chunks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameRef<'a> {
-    /// Checked in full.
+    /// Content of the envelope chunk, checked in full.
     pub envelope: EnvelopeRef<'a>,
-    /// Unchecked bytes; JSON for every known type.
+    /// Content of the data chunk, unchecked bytes; JSON for every known type.
     pub data: Option<Cow<'a, [u8]>>,
 }
 
 /// Decodes the bytes of one frame. The result borrows from them.
 ///
 /// Up to four trailing bytes, too few for a chunk's header, are refused like any other chunk that
-/// does not fit: a frame that was cut is no message.
+/// does not fit: a truncated frame is not a message.
 pub fn decode(bytes: &[u8]) -> Result<FrameRef<'_>, DecodeError> {
     if bytes.len() <= CHUNK_HEADER_BYTES {
         return Err(DecodeError::TooShort(bytes.len()));
@@ -55,10 +55,10 @@ pub fn decode(bytes: &[u8]) -> Result<FrameRef<'_>, DecodeError> {
     })
 }
 
-/// The bytes of the frame.
+/// Encodes the bytes of one frame.
 ///
 /// # Panics
-/// When a chunk is longer than 2 GiB, which no WebSocket limit lets through.
+/// When a chunk is longer than 2 GiB, which exceeds every WebSocket limit.
 pub fn encode(frame: &FrameRef<'_>) -> Vec<u8> {
     let envelope =
         serde_json::to_vec(&frame.envelope).expect("strings and numbers always serialise");

@@ -1,9 +1,10 @@
-//! Between v1 frames and messages, as a broker does it for peers of different versions.
+//! Translation between v1 frames and messages, which a broker does for peers of different versions.
 //!
-//! Lost on the way to v2: `expires` and `destination_report`. Lost on the way to v1:
-//! `in_reply_to`, except where v1 has a place for it (`inventory_response`, and the `id` in an
-//! `error_message`). Data of `false` or `null` survives both ways. A pxp-agent puts the output of
-//! actions into the data as it is: bytes that are not UTF-8 become U+FFFD and the message is marked.
+//! Translation to v2 loses `expires` and `destination_report`. Translation to v1 loses
+//! `in_reply_to`, unless v1 has a key for it (`inventory_response`, and the `id` in an
+//! `error_message`). Data of `false` or `null` survives both directions. A pxp-agent copies the
+//! output of actions into the data unchanged: bytes that are not UTF-8 become U+FFFD and the
+//! message is marked.
 
 use std::borrow::Cow;
 
@@ -14,7 +15,7 @@ use super::{EnvelopeRef, FrameRef};
 use crate::types::{ERROR_MESSAGE, INVENTORY_RESPONSE};
 use crate::{DecodeError, Message, MessageId, PcpUri, TranslateError, UriRef, json};
 
-/// The message that a v1 frame carries. Its target is absent when the frame lists none.
+/// Converts a v1 frame to a message. Its target is `None` if the frame lists none.
 pub fn to_message(frame: &FrameRef<'_>) -> Result<Message, TranslateError> {
     let envelope = &frame.envelope;
     let target = match envelope.targets.as_slice() {
@@ -44,8 +45,8 @@ pub fn to_message(frame: &FrameRef<'_>) -> Result<Message, TranslateError> {
     Ok(message)
 }
 
-/// The v1 form of `message`. An absent sender becomes `pcp:///server`, since only a broker speaks
-/// without one; an absent target becomes an empty list.
+/// Converts `message` to v1. An absent sender becomes `pcp:///server`, since only a broker sends
+/// messages without one; an absent target becomes an empty list.
 pub fn from_message(message: &Message, expires: Timestamp) -> FrameRef<'_> {
     let is_error = message.message_type == ERROR_MESSAGE;
     let keeps_reply = message.message_type == INVENTORY_RESPONSE;
@@ -74,7 +75,7 @@ pub fn from_message(message: &Message, expires: Timestamp) -> FrameRef<'_> {
     FrameRef { envelope, data }
 }
 
-/// An empty data chunk is no data.
+/// Parses a data chunk as JSON; an empty chunk is no data.
 fn raw_json(text: &str) -> Result<Option<Box<RawValue>>, DecodeError> {
     if text.is_empty() {
         return Ok(None);
@@ -87,7 +88,7 @@ fn raw_json(text: &str) -> Result<Option<Box<RawValue>>, DecodeError> {
     Ok(Some(raw))
 }
 
-/// `{description, id}` as the bare string and the id of the message that it answers.
+/// Converts `{description, id}` to the bare string and the id of the message that it answers.
 fn error_body(raw: &RawValue) -> Result<(Box<RawValue>, Option<MessageId>), DecodeError> {
     let (mut description, mut id) = (None, None);
     json::object(raw.get(), |key, value| match key {
@@ -104,7 +105,8 @@ fn error_body(raw: &RawValue) -> Result<(Box<RawValue>, Option<MessageId>), Deco
     ))
 }
 
-/// The other way round. What is not a string becomes one: v1 clients check the schema.
+/// Converts a bare string to `{description, id}`. Data that is not a string becomes one: v1 clients
+/// check the schema.
 fn error_data(data: Option<&RawValue>, in_reply_to: Option<MessageId>) -> Vec<u8> {
     #[derive(serde::Serialize)]
     struct ErrorBody<'a> {

@@ -1,11 +1,11 @@
-//! What fuzzing and property tests do with arbitrary bytes. The rule: no panic; what is decoded can
-//! be encoded, and is then the same.
+//! Checks of arbitrary bytes for fuzzing and property tests. Invariant: no panic; decoded input can
+//! be encoded and decodes to the same.
 
 use pcp::{MessageRef, v1, v2};
 
 const LONGEST_ERROR_BYTES: usize = 200;
 
-/// A v2 text.
+/// Checks a v2 text.
 pub(crate) fn v2_text(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else {
         return;
@@ -16,7 +16,7 @@ pub(crate) fn v2_text(data: &[u8]) {
     }
 }
 
-/// A v1 frame, and its way to v2 and back.
+/// Checks a v1 frame, and its translation to v2 and back.
 pub(crate) fn v1_frame(data: &[u8]) {
     let frame = match v1::decode(data) {
         Ok(frame) => frame,

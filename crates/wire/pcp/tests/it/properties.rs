@@ -1,4 +1,4 @@
-//! What holds for all inputs.
+//! Properties that hold for all inputs.
 
 use jiff::Timestamp;
 use pcp::{Message, MessageId, PcpUri, v1, v2};

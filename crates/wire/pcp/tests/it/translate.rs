@@ -1,4 +1,4 @@
-//! Between the versions, as a broker does it.
+//! Translation between the versions, as a broker does it.
 
 use jiff::Timestamp;
 use pcp::types::{ERROR_MESSAGE, INVENTORY_RESPONSE};
@@ -17,7 +17,7 @@ fn message(message_type: &str, data: Option<&str>) -> Message {
         .from(sender)
 }
 
-/// To v1 bytes and back.
+/// Encodes a message as v1 bytes and decodes it again.
 fn there_and_back(message: &Message) -> Message {
     let bytes = v1::encode(&v1::from_message(message, Timestamp::UNIX_EPOCH));
     v1::to_message(&v1::decode(&bytes).expect("a frame")).expect("a message")
@@ -98,7 +98,7 @@ fn data_that_is_not_utf8_is_delivered_with_a_mark() {
     let data = marked.data.as_ref().unwrap().get();
     assert_eq!(data, "{\"stderr\":\"a\u{fffd}b\"}");
 
-    // Peers that know nothing of the mark get none.
+    // Peers that do not support the mark get none.
     let plain = pcp::v2::encode(&marked);
     assert!(!plain.contains("tutti"), "{plain}");
     let told = pcp::v2::encode_with_mark(&marked);

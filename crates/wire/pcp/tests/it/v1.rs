@@ -1,4 +1,4 @@
-//! PCP 1 frames, good and bad.
+//! Valid and invalid PCP 1 frames.
 
 use std::borrow::Cow;
 
@@ -224,9 +224,9 @@ fn a_long_list_of_targets_is_read_one_by_one_and_no_further_than_its_limit() {
     let many = [r#""pcp://a/agent""#; pcp::defaults::MAX_V1_TARGETS];
     assert_eq!(targets(&many), Ok(many.len()));
     let too_many = DecodeError::TooManyTargets.to_string();
-    // What is behind the limit is not looked at ...
+    // Elements after the limit are not checked ...
     assert_eq!(targets(&[&many[..], &["5", "6"]].concat()), Err(too_many));
-    // ... and the list is not counted before it is read.
+    // ... and the list is not counted before its elements are parsed.
     let wrong = targets(&[&["5"], &many[..]].concat());
     assert_eq!(wrong, Err("targets is not a string".to_owned()));
 }

@@ -1,4 +1,4 @@
-//! PCP 2 texts, good and bad.
+//! Valid and invalid PCP 2 texts.
 
 use pcp::{DecodeError, MessageIdError, UriError, v2};
 

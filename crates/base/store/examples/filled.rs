@@ -1,7 +1,7 @@
-//! Fills a store with jobs that are over: `cargo run --release -p store --example filled --
-//! DATABASE JOBS NODES [JOBS NODES]…`, for example `sqlite:/tmp/tutti.db 50 20000`.
+//! Fills a store with finished jobs: `cargo run --release -p store --example filled -- DATABASE
+//! JOBS NODES [JOBS NODES]…`, for example `sqlite:/tmp/tutti.db 50 20000`.
 //!
-//! The benches of long lists read what it wrote. Results have some 300 bytes; every tenth node
+//! The benchmarks of long lists read these jobs. Results have about 300 bytes; every tenth node
 //! failed, and no two durations are the same.
 
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -9,11 +9,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use store::{Change, JobChange, JobNumber, NewJob, NewRun, RunChange, Store, StoreConfig};
 use tokio::task::JoinSet;
 
-/// Jobs that are written at once.
+/// Number of jobs that are written concurrently.
 const WRITERS: usize = 16;
-/// Results in one call.
+/// Number of results in one call.
 const TOGETHER: u64 = 512;
-/// Between two jobs: 20,000 of them take two weeks, so that a server does not delete the first ones.
+/// Time between two jobs: 20,000 of them cover two weeks, so that a server does not prune the first
+/// ones.
 const APART_MS: i64 = 60_000;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
@@ -53,7 +54,7 @@ async fn fill(store: &Store, jobs: u64, nodes: u64) -> Outcome<()> {
     Ok(())
 }
 
-/// One job, from its begin to its end.
+/// Writes one job, from its start to its end.
 async fn one(store: &Store, created_ms: i64, nodes: u64) -> Outcome<()> {
     let job = store.insert_job(new(created_ms, nodes)).await?;
     for first in (0..nodes).step_by(usize::try_from(TOGETHER)?) {
@@ -108,7 +109,7 @@ fn ended(job: JobNumber, created_ms: i64, node: u64) -> Change {
         0 => "failed",
         _ => "finished",
     };
-    // Spread, so that an order by duration is not the order by name.
+    // Spread, so that the order by duration differs from the order by name.
     let took = i64::try_from(node.wrapping_mul(7_919) % 50_021).unwrap_or_default();
     Change::Run(RunChange {
         job,

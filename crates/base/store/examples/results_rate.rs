@@ -1,8 +1,8 @@
-//! How many durable results a second SQLite takes: `cargo run --release -p store --example
-//! results_rate [DIRECTORY] [--smallest]`.
+//! Measures how many durable results per second SQLite accepts: `cargo run --release -p store
+//! --example results_rate [DIRECTORY] [--smallest]`.
 //!
-//! Callers commit results of one node each (as many calls under way as agents may report at once)
-//! for some seconds. Prints JSON, with the fsync rate of the same directory beside it.
+//! Callers commit results of one node each for several seconds, with as many concurrent calls as
+//! agents may report at once. Prints JSON, with the fsync rate of the same directory beside it.
 
 use std::io::Write;
 use std::path::Path;
@@ -14,11 +14,11 @@ use store::{Change, NewEvent, NewJob, NewRun, RunChange, Store, StoreConfig};
 
 const SECONDS: u64 = 5;
 const CALLERS: usize = 64;
-/// Results in one call: what an orchestrator's engine gathers while the commit before is under
-/// way.
+/// Results in one call, as the engine of an orchestrator collects them while the previous commit is
+/// in progress.
 const BATCHES: [usize; 3] = [1, 16, 128];
 const NODES: usize = 200_000;
-/// The same where only the program is tried.
+/// Number of nodes for a short trial of the program.
 const NODES_SMALLEST: usize = 500;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
@@ -114,7 +114,7 @@ fn job(nodes: usize) -> NewJob {
     }
 }
 
-/// A result of some 300 bytes and its event of as many.
+/// A result of about 300 bytes and an event of the same size.
 fn result(job: store::JobNumber, index: u64) -> Change {
     let certname = certname(index);
     let event = NewEvent {
@@ -141,7 +141,7 @@ fn certname(index: u64) -> String {
     format!("node{index:06}.example.com")
 }
 
-/// Appends of one page, each followed by fsync.
+/// Appends one page at a time, each followed by fsync, and returns the rate.
 fn fsyncs_per_second(directory: &Path) -> Outcome<f64> {
     let mut file = std::fs::File::create(directory.join("fsync"))?;
     let started = Instant::now();

@@ -1,4 +1,4 @@
-//! Deployments of code, and environments that stay with a version.
+//! Code deployments, and environments that are pinned to a version.
 
 use store::{CodeDeployEnd, CodeDeployRow, CodePinRow, NewCodeDeploy, Store};
 
@@ -94,7 +94,7 @@ async fn several_are_written_and_ended_together(bench: Bench) {
     let all = [new("a", "one"), new("b", "two"), new("c", "one")];
     let numbers = store.insert_code_deploys(&all).await.unwrap();
     assert_eq!(numbers, [1, 2, 3]);
-    // One that is there already: none of them is written.
+    // One of them exists already, so none is written.
     let twice = [new("d", "three"), new("a", "one")];
     assert!(store.insert_code_deploys(&twice).await.is_err());
     assert_eq!(store.open_code_deploys().await.unwrap().len(), 3);
@@ -122,7 +122,7 @@ async fn what_failed_last_is_told_until_it_is_mended(bench: Bench) {
     let store = &bench.store;
     ended(store, "a", "one", "failed", 1).await;
     let second = ended(store, "b", "two", "failed", 1).await;
-    // One that is under way mends nothing yet.
+    // A deployment that is in progress does not end the failure yet.
     insert(store, "c", "two").await;
     let mended = ended(store, "d", "one", "synced", 2).await;
     assert_eq!(ids(&store.failed_code_deploys().await.unwrap()), [second]);

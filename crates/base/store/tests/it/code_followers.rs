@@ -1,4 +1,4 @@
-//! What followers of code are told, and who follows.
+//! Switches of environments, and the followers of code.
 
 use store::{CodeFollowerRow, CodeGenerationRow};
 

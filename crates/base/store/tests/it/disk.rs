@@ -7,7 +7,7 @@ use testkit::postgres::Postgres;
 
 use crate::engine::{job, run_to};
 
-/// A small file system, gone with its handle. `None` where it cannot be made (not root).
+/// A small file system, removed with its handle. `None` if it cannot be mounted (not root).
 struct TinyDisk(tempfile::TempDir);
 
 impl TinyDisk {
@@ -42,11 +42,11 @@ async fn a_full_disk_under_sqlite_is_said_and_nothing_is_half_written() {
     Box::pin(is_said_and_nothing_is_half_written(&disk, &config)).await;
 }
 
-/// The log is on the same disk, and PostgreSQL needs no new piece of it here: what does not fit is
-/// the table.
+/// The log is on the same disk, and PostgreSQL needs no new segment of it here, so the table is
+/// what does not fit.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_under_postgres_is_said_and_nothing_is_half_written() {
-    // An empty cluster has some 30 MB, its log 16, the database of the test 8.
+    // An empty cluster has about 30 MB, its log 16, the database of the test 8.
     let Some(disk) = TinyDisk::mount(128) else {
         eprintln!("skipped: mounting a small file system needs root");
         return;
@@ -60,7 +60,7 @@ async fn is_said_and_nothing_is_half_written(disk: &TinyDisk, config: &StoreConf
     let store = Store::open(config).await.unwrap();
     let number = store.insert_job(job(&["a"])).await.unwrap();
     let ballast = disk.0.path().join("ballast");
-    // Leaves less than the job below needs, and what PostgreSQL makes small is not small.
+    // Leaves less space than the job below needs; PostgreSQL cannot compress the job's text.
     while write_more(&ballast, 64 << 10).is_ok() {}
     let mut big = job(&["a", "b"]);
     big.options = noise(1 << 20);
@@ -83,7 +83,7 @@ async fn is_said_and_nothing_is_half_written(disk: &TinyDisk, config: &StoreConf
     store.close().await;
 }
 
-/// Text that cannot be compressed to a tenth.
+/// Text that cannot be compressed to a tenth of its size.
 fn noise(length: usize) -> String {
     let mut state = 1_u64;
     let letters = std::iter::repeat_with(|| {

@@ -13,7 +13,7 @@ use crate::engine::job;
 /// The name in the server's certificate.
 const NAME: &str = "db.test";
 
-/// A CA and what it issued.
+/// A CA and the certificates that it issued.
 struct Authority {
     directory: tempfile::TempDir,
     authority: CertificateAuthority,
@@ -37,14 +37,14 @@ impl Authority {
         self.directory.path().join("ca_crt.pem")
     }
 
-    /// Certificate and key.
+    /// Returns a certificate and its key.
     fn issue(&self, name: &str) -> (String, String) {
         let options = GenerateOptions::default();
         let issued = self.authority.generate(name, &options).unwrap();
         (issued.cert_pem, issued.key_pem)
     }
 
-    /// A server that answers encrypted connections alone.
+    /// A server that accepts only encrypted connections.
     fn server(&self, hba: &str) -> Postgres {
         let (cert, key) = self.issue(NAME);
         let root = std::fs::read_to_string(self.root()).unwrap();
@@ -68,7 +68,7 @@ impl Authority {
     }
 }
 
-/// The same database under the name `name`, with these options.
+/// The URL of the same database under the host name `name`, with these options.
 fn url(database: &str, name: &str, options: &str) -> String {
     let named = database.replace("@127.0.0.1:", &format!("@{name}:"));
     format!("{named}?hostaddr=127.0.0.1&{options}")
@@ -182,7 +182,7 @@ async fn a_server_without_encryption_is_refused_where_it_is_required() {
     open(url(&database, NAME, "sslmode=prefer")).await.unwrap();
 }
 
-/// Something in between says that the server cannot encrypt: it learns nothing.
+/// A proxy claims that the server does not support encryption, and gets no password.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_downgrade_gets_no_password() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

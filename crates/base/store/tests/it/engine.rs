@@ -1,4 +1,4 @@
-//! Engines to test on: [`Bench`] is an empty store of one kind, and [`both!`] runs a test on each.
+//! Engines under test: [`Bench`] is an empty store of one kind, and [`both!`] runs a test on each.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use store::{
 };
 use testkit::postgres::Postgres;
 
-/// An open store and what it stands on.
+/// An open store and the resources that it needs.
 pub(crate) struct Bench {
     pub(crate) store: Store,
     pub(crate) config: StoreConfig,
@@ -45,7 +45,7 @@ impl Bench {
         }
     }
 
-    /// Ends the server process, as it were, and starts it again.
+    /// Closes the store and opens it again, like a restart of the server process.
     pub(crate) async fn reopen(&mut self) {
         self.store.close().await;
         self.store = Store::open(&self.config).await.unwrap();
@@ -71,7 +71,7 @@ macro_rules! both {
 }
 pub(crate) use both;
 
-/// A job on these nodes that waits for a slot.
+/// A job on these nodes whose runs are waiting.
 pub(crate) fn job(nodes: &[&str]) -> NewJob {
     let run = |node: &&str| NewRun {
         certname: (*node).to_owned(),
@@ -103,7 +103,7 @@ pub(crate) fn job(nodes: &[&str]) -> NewJob {
     }
 }
 
-/// Unique in this process.
+/// A transaction id that is unique in this process.
 fn transaction_id() -> String {
     use std::sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -149,7 +149,7 @@ pub(crate) fn job_to(job: JobNumber, state: &str, at_ms: i64) -> Change {
     })
 }
 
-/// One change, and whether it was applied.
+/// Commits one change and returns if it was applied.
 pub(crate) async fn applied(store: &Store, change: Change) -> bool {
     store.commit(vec![change]).await.unwrap()[0].changed
 }

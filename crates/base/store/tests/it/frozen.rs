@@ -1,6 +1,7 @@
-//! A server that stands still, or whose machine is gone, does not keep the database from the next one.
+//! A server that is frozen, or whose machine is gone, does not keep the database from the next one.
 //!
-//! The child (this test's own program) is the server that is stopped by a signal or cut off.
+//! The child process (the program of this test) is the server that is stopped by a signal or cut
+//! off.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -14,12 +15,12 @@ use testkit::postgres::{Postgres, PostgresSetup};
 use crate::engine::job;
 
 const CHILD: &str = "TUTTI_STORE_FROZEN_TEST";
-/// Whether the child writes all the time.
+/// Environment variable that makes the child write all the time.
 const BUSY: &str = "TUTTI_STORE_FROZEN_TEST_BUSY";
 
 #[tokio::test]
 async fn child() {
-    // Not a test of its own: the server that is stopped.
+    // Not a test of its own: the server process that is stopped.
     let Ok(url) = std::env::var(CHILD) else {
         return;
     };
@@ -34,13 +35,13 @@ async fn child() {
         }
         match store.insert_job(job(&["a"])).await {
             Err(error) if error.is_end() => return println!("ended {error:?}"),
-            // The outcome of a commit that was under way is not known; the next one is refused.
+            // The outcome of a commit that was in progress is not known; the next one is refused.
             Ok(_) | Err(_) => {}
         }
     }
 }
 
-/// The child, and its lines.
+/// The child process and its output lines.
 struct Server {
     process: Child,
     lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
@@ -68,11 +69,11 @@ impl Server {
         kill_process(pid, signal).unwrap();
     }
 
-    /// Lets it write once more, and gives what became of it.
+    /// Lets the child write once more, and returns the result.
     fn last_words(&mut self) -> String {
         self.signal(Signal::CONT);
         use std::io::Write as _;
-        // A busy one does not listen.
+        // A busy child does not read its input.
         let _ = writeln!(self.process.stdin.take().unwrap());
         wait_for(&mut self.lines, "ended")
     }
@@ -96,14 +97,14 @@ fn own_program() -> Command {
     Command::new(std::env::current_exe().unwrap())
 }
 
-/// What the server's sessions in this database do.
+/// States of the server's sessions in this database.
 fn states(server: &Postgres, url: &str) -> String {
     let database = url.rsplit('/').next().unwrap();
     let sql = format!("SELECT state FROM pg_stat_activity WHERE datname = '{database}'");
     server.psql("postgres", &sql).unwrap()
 }
 
-/// P3: the frozen server has the ledger's row.
+/// P3: the frozen server holds the lock of the ledger's row.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_frozen_inside_a_transaction_does_not_block_its_successor() {
     let server = Postgres::shared().unwrap();
@@ -119,7 +120,7 @@ async fn a_server_frozen_inside_a_transaction_does_not_block_its_successor() {
     taken_over(&url, &mut frozen).await;
 }
 
-/// It has nothing but the lock, which no time limit of PostgreSQL ends.
+/// The frozen server holds only the advisory lock, which no timeout of PostgreSQL ends.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_frozen_between_transactions_does_not_block_its_successor() {
     let server = Postgres::shared().unwrap();
@@ -129,7 +130,7 @@ async fn a_server_frozen_between_transactions_does_not_block_its_successor() {
     taken_over(&url, &mut frozen).await;
 }
 
-/// The successor opens and writes; the other one can neither write nor come back.
+/// The successor opens and writes; the frozen server can neither write nor reconnect.
 async fn taken_over(url: &str, frozen: &mut Server) {
     let store = Store::open(&StoreConfig::new(url)).await.unwrap();
     let number = store.insert_job(job(&["a"])).await.unwrap().get();
@@ -140,7 +141,7 @@ async fn taken_over(url: &str, frozen: &mut Server) {
     store.close().await;
 }
 
-/// An administrator's transaction has the ledger's row.
+/// An administrator's transaction holds the lock of the ledger's row.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_row_that_another_session_holds_is_not_waited_for_without_end() {
     let server = Postgres::shared().unwrap();
@@ -163,14 +164,14 @@ async fn a_row_that_another_session_holds_is_not_waited_for_without_end() {
     Store::open(&config).await.unwrap().close().await;
 }
 
-/// P2: everything in between stays silent, and PostgreSQL still has the session of before.
+/// P2: the network drops all packets, and PostgreSQL still has the former session.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_connection_that_leads_nowhere_is_replaced() {
     let server = Postgres::shared().unwrap();
     let door = Door::to(&server).unwrap();
     let url = server.create_database().unwrap();
     let config = StoreConfig {
-        // Longer than the silence that is waited for.
+        // Longer than the silence that the test waits for.
         patience: Duration::from_secs(120),
         ..StoreConfig::new(door.url(&url))
     };
@@ -197,7 +198,7 @@ async fn the_sessions_of_a_machine_that_is_gone_end() {
     let url = server.create_database().unwrap();
     let mut inside = network.command();
     inside.arg(std::env::current_exe().unwrap());
-    // Another machine is not reached in clear unless the URL says so.
+    // Unencrypted connections to another machine must be requested in the URL.
     let clear = format!("{url}?sslmode=disable");
     let _gone = Server::start(&mut inside, &clear, false);
     assert!(!states(&server, &url).is_empty());
@@ -213,7 +214,7 @@ async fn the_sessions_of_a_machine_that_is_gone_end() {
         .await;
 }
 
-/// A network namespace with one cable to this one; it goes with its handle.
+/// A network namespace with one virtual cable to this one, removed with its handle.
 struct Network {
     name: String,
 }
@@ -251,7 +252,7 @@ impl Network {
         command
     }
 
-    /// Nothing passes from now on, and neither end is told.
+    /// Drops all packets from now on, without notice to either end.
     fn cut(&self) {
         assert!(ip(&format!("-n {} link set eth0 down", self.name)));
     }
@@ -259,7 +260,7 @@ impl Network {
 
 impl Drop for Network {
     fn drop(&mut self) {
-        // The cable goes with one of its ends.
+        // The cable is removed with one of its ends.
         ip(&format!("link del {}", self.cable()));
         ip(&format!("netns del {}", self.name));
     }

@@ -1,4 +1,4 @@
-//! Facts and reports that agents told.
+//! Facts and reports of agents.
 
 use store::{InventoryFacts, InventoryReportRow};
 

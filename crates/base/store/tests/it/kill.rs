@@ -15,7 +15,7 @@ const KILLS: usize = 25;
 
 #[tokio::test]
 async fn child() {
-    // Not a test of its own: the program that is killed.
+    // Not a test of its own: the process that is killed.
     let Ok(path) = std::env::var(CHILD) else {
         return;
     };
@@ -79,7 +79,7 @@ async fn what_was_acknowledged_survives_kills() {
     store.close().await;
 }
 
-/// Starts the child, kills it after so many acknowledgements and returns all that it printed.
+/// Starts the child, kills it after `count` acknowledgements and returns all that it printed.
 fn killed_after(path: &std::path::Path, count: usize) -> Vec<(i64, i64)> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["kill::child", "--exact", "--nocapture", "--test-threads=1"])
@@ -91,7 +91,7 @@ fn killed_after(path: &std::path::Path, count: usize) -> Vec<(i64, i64)> {
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut acknowledged = Vec::new();
     while let Some(Ok(line)) = lines.next() {
-        // The harness of the tests prints its own lines, one of them without an end.
+        // The test harness prints lines of its own, one of them without a line end.
         let Some((_, numbers)) = line.split_once("acknowledged ") else {
             continue;
         };

@@ -1,5 +1,4 @@
-//! The store's suite: the same tests on SQLite and on a real PostgreSQL, and what is particular to
-//! each.
+//! The store's tests: the same tests on SQLite and on a real PostgreSQL, and tests of each engine.
 
 #![expect(
     clippy::unwrap_used,

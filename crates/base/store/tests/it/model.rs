@@ -21,7 +21,7 @@ const JOB_STATES: [&str; 7] = [
 #[derive(Clone, Debug)]
 enum Act {
     Insert,
-    /// Job (among those that there are), node, state.
+    /// Index of the job (among the existing ones), index of the node, state.
     Run(usize, usize, usize),
     Job(usize, usize),
 }
@@ -39,7 +39,7 @@ fn progress(states: &[&str], over: usize, state: &str) -> usize {
 }
 
 impl Model {
-    /// Whether the change is applied.
+    /// Applies the change if the model allows it; returns if it was applied.
     fn apply(&mut self, act: &Act) -> bool {
         match *act {
             Act::Insert => unreachable!("an insertion is no change"),
@@ -92,7 +92,8 @@ async fn any_sequence_of_changes_gives_what_the_model_says(bench: Bench) {
     .unwrap();
 }
 
-/// The store is not empty: numbers go on from the case before.
+/// Compares the store with the model. The store is not empty: numbers continue from the case
+/// before.
 async fn check(bench: &Bench, batches: Vec<Vec<Act>>) {
     let mut model = Model::default();
     let mut numbers: Vec<JobNumber> = Vec::new();
@@ -121,7 +122,7 @@ async fn check(bench: &Bench, batches: Vec<Vec<Act>>) {
             changes.push(change(&act, &numbers));
             expected.push(act);
         }
-        // Jobs that the batch inserts are there before its changes, in the model as well.
+        // Jobs that the batch inserts exist before its changes, in the model as well.
         let expected: Vec<bool> = expected.iter().map(|act| model.apply(act)).collect();
         let applied = bench.store.commit(changes).await.unwrap();
         assert_eq!(

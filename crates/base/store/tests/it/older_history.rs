@@ -1,4 +1,4 @@
-//! An older copy of the database answers: a standby that lagged behind, or a restored backup.
+//! Detection of an older copy of the database: a standby that lagged behind, or a restored backup.
 
 use std::path::Path;
 
@@ -35,7 +35,7 @@ fn back_up(path: &Path, to: &Path) {
         .unwrap();
 }
 
-/// The job that the older copy has, and one more that it has not.
+/// A job that the older copy contains, and another one that it lacks.
 async fn two_jobs(store: &Store, copy: impl AsyncFnOnce()) -> (JobNumber, JobNumber) {
     let first = store.insert_job(job(&["waits", "runs"])).await.unwrap();
     assert!(applied(store, run_to(first, "runs", "running", 2_000)).await);
@@ -45,7 +45,7 @@ async fn two_jobs(store: &Store, copy: impl AsyncFnOnce()) -> (JobNumber, JobNum
     (first, store.insert_job(job(&["a"])).await.unwrap())
 }
 
-/// What holds after the older history was accepted.
+/// Checks the state after the older history was accepted.
 async fn nothing_is_begun_again(store: &Store, first: JobNumber, lost: JobNumber) {
     for node in ["waits", "runs"] {
         let run = store.run(first, node).await.unwrap().unwrap();
@@ -60,7 +60,7 @@ async fn nothing_is_begun_again(store: &Store, first: JobNumber, lost: JobNumber
     assert!(applied(store, ended).await, "what the agent kept is taken");
 }
 
-/// P4: the primary is lost while the server runs, and the standby has not got everything.
+/// P4: the primary is lost while the server runs, and the standby lacks the last commits.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_fail_over_to_a_lagging_standby_is_noticed_at_the_first_commit() {
     let primary = Postgres::start_on_tcp().unwrap();
@@ -116,12 +116,12 @@ async fn a_fail_over_while_the_server_is_down_is_noticed_at_its_start() {
     let went_back = matches!(error, OpenStoreError::HistoryWentBack(_));
     assert!(went_back, "{error:?}");
     standby.stop().unwrap();
-    // The newer one is brought back instead.
+    // The newer primary is started again instead.
     primary.resume().unwrap();
     Store::open(&config).await.unwrap().close().await;
 }
 
-/// The same class on SQLite: a backup was put back.
+/// The same fault on SQLite: a backup was restored.
 #[tokio::test]
 async fn an_older_backup_of_the_file_is_noticed_at_the_start() {
     let directory = tempfile::tempdir().unwrap();
@@ -159,7 +159,7 @@ async fn a_second_process_on_the_file_ends_the_first() {
     store.close().await;
 }
 
-/// The file is moved away under the server: its commits would be lost with it.
+/// The file is moved away while the server runs: its commits would be lost with it.
 #[tokio::test]
 async fn a_file_that_is_replaced_takes_no_more_commits() {
     let directory = tempfile::tempdir().unwrap();
@@ -212,7 +212,7 @@ fn schedule(name: &str, next_ms: i64) -> NewSchedule {
     }
 }
 
-/// Plans and schedules may have gone on in what was lost.
+/// Plans and schedules may have continued in the lost commits.
 #[tokio::test]
 async fn plans_end_and_due_slots_are_passed_over_with_an_older_history() {
     let directory = tempfile::tempdir().unwrap();

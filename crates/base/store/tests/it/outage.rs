@@ -1,4 +1,4 @@
-//! PostgreSQL goes away and comes back.
+//! Outages of PostgreSQL.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use testkit::postgres::Postgres;
 
 use crate::engine::job;
 
-/// Every acknowledged job is there after stops and crashes of the server, and none is there twice.
+/// Every acknowledged job exists after stops and crashes of the server, and none exists twice.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn writes_survive_restarts_and_crashes_of_the_server() {
     let server = Arc::new(Postgres::start().unwrap());
@@ -54,7 +54,7 @@ async fn writes_survive_restarts_and_crashes_of_the_server() {
     store.close().await;
 }
 
-/// The server is away at a job's very commit, for longer than anybody waits.
+/// The server is down at the commit of a job, for longer than writes wait.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_became_of_a_job_whose_commit_was_not_answered_is_told_later() {
     let server = Postgres::shared().unwrap();
@@ -83,7 +83,7 @@ async fn what_became_of_a_job_whose_commit_was_not_answered_is_told_later() {
     store.close().await;
 }
 
-/// As after a fail-over to the wrong machine: everybody is let in and nobody may write.
+/// As after a fail-over to the wrong machine: connections are accepted and all writes refused.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_lets_nobody_write_is_not_waited_for_longer_than_told() {
     let server = Postgres::shared().unwrap();

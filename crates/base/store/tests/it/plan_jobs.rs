@@ -1,4 +1,4 @@
-//! Plan jobs: numbers, steps in the transaction of their job, the end, forgetting.
+//! Plan jobs: numbers, steps in the transaction of their job, the end, pruning.
 
 use store::{
     JobOrder, NewPlanEvent, NewPlanJob, Page, PlanJobFilter, PlanJobRow, PlanOutcome, Store,
@@ -65,7 +65,7 @@ async fn numbers_are_contiguous_and_steps_are_seen(mut bench: Bench) {
     let events = bench.store.plan_events(2, 0, 10).await.unwrap();
     assert_eq!(events.len(), 1);
     assert_eq!(events[0].details, format!(r#"{{"job-id":"{number}"}}"#));
-    // What Bolt does with commands and files are tasks of its shims.
+    // Bolt's commands and file transfers are tasks of its shims.
     for (task, kind, what) in [
         ("package", "task_start", "task package"),
         ("bolt_shim::command", "command_start", "a command"),
@@ -126,7 +126,7 @@ async fn old_plan_jobs_go_and_their_numbers_stay_used(bench: Bench) {
             .insert_plan_job(&plan(&index.to_string()))
             .await
             .unwrap();
-        // Two stay: one that runs and one that ended late.
+        // Two remain: a running one and one that ended late.
         match index {
             0 => {}
             1 => assert!(finish(store, number, 9_000).await),

@@ -1,4 +1,4 @@
-//! The journal of plans: begun once, with the job that a step makes, ended once, cut and taken up.
+//! The journal of plans: steps started once, with their job, and ended once; cutting and resuming.
 
 use store::{
     Asks, NewPlanEvent, NewPlanJob, NewPlanStep, Page, PlanAnswer, PlanChange, PlanMark,
@@ -92,7 +92,7 @@ async fn begun(store: &Store) -> i64 {
 }
 
 async fn journal(store: &Store, plan: i64) -> Vec<PlanStepRow> {
-    // By pages of one: none is left out or read twice.
+    // With pages of one, no step is left out or read twice.
     let (mut rows, mut last) = (Vec::new(), None);
     loop {
         let page = store.plan_journal(plan, last.as_ref(), 1).await.unwrap();
@@ -176,7 +176,7 @@ async fn a_step_is_begun_once_and_makes_one_job(bench: Bench) {
     let again = [PlanChange::Begin(step("", 2, 9))];
     let again = store.change_plan(plan, &again).await;
     assert!(matches!(again, Err(StoreError::Refused(_))));
-    // What was to be written before came with the job, once; the job's own event too.
+    // The earlier changes were written with the job, once, and so was the job's own event.
     let events = store.plan_events(plan, 0, 10).await.unwrap();
     assert_eq!(events.len(), 4);
 }
@@ -218,7 +218,7 @@ async fn nothing_is_written_to_a_plan_that_is_over(bench: Bench) {
         (1, "begun"),
         "{rows:?}"
     );
-    // A plan that went well does not go on.
+    // A plan that succeeded cannot be resumed.
     let reopened = store.reopen_plan(plan, None, &event("plan_resumed")).await;
     assert!(!reopened.unwrap());
     assert_eq!(store.prune_plan_jobs(9_000).await.unwrap(), 1);
@@ -256,7 +256,7 @@ async fn an_answer_counts_once(bench: Bench) {
         (None, Some(&[9][..]))
     );
     assert_eq!(rows[0].step.state, "done");
-    // The plan sees it; the answer stays.
+    // The outcome is delivered to the plan; the answer stays.
     let seen = PlanChange::End(PlanStepEnd {
         key: key("", 1),
         state: "done".to_owned(),
@@ -306,7 +306,7 @@ async fn a_failed_plan_goes_on_from_a_step(mut bench: Bench) {
             (step.key.branch.as_str(), step.key.step, step.delivered)
         })
         .collect();
-    // The step itself and what it led to are gone; what came later was not seen.
+    // The step and its consequences are deleted; later outcomes are not delivered.
     assert_eq!(kept, [("", 1, Some(3)), ("1", 1, None)]);
     assert_eq!(
         rows[1].step.outcome.as_deref(),

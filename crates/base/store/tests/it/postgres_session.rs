@@ -11,19 +11,19 @@ use crate::engine::{applied, job, run_to};
 
 const KILLS: usize = 5;
 
-/// Every job and result that was acknowledged is there, none twice; none is applied again.
+/// Every acknowledged job and result exists, none twice, and none is applied again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_acknowledged_survives_kills_of_the_session_at_its_commit() {
     let server = Arc::new(Postgres::start().unwrap());
     let url = server.create_database().unwrap();
     let database = url.rsplit('/').next().unwrap().to_owned();
-    // A commit takes 50 ms, so that the kill comes within one.
+    // A commit takes 50 ms, so that the kill happens during one.
     for setting in ["commit_siblings = 0", "commit_delay = 50000"] {
         let sql = format!("ALTER DATABASE {database} SET {setting}");
         server.psql("postgres", &sql).unwrap();
     }
     let config = StoreConfig {
-        // Recovery makes every file of the cluster durable, which slow disks do for long.
+        // Recovery makes every file of the cluster durable, which takes long on slow disks.
         patience: Duration::from_secs(300),
         ..StoreConfig::new(url)
     };
@@ -40,11 +40,11 @@ async fn what_was_acknowledged_survives_kills_of_the_session_at_its_commit() {
         }
     });
     for _ in 0..KILLS {
-        // Something was written since the last one.
+        // Another write was acknowledged since the last kill.
         seen.changed().await.unwrap();
         let (server, database) = (Arc::clone(&server), database.clone());
         let writing = writer.abort_handle();
-        // While it recovers it answers nobody.
+        // PostgreSQL accepts no connections during recovery.
         let kill = move || {
             while !writing.is_finished() && !server.kill_committing(&database).unwrap_or(false) {}
         };
@@ -67,7 +67,7 @@ async fn what_was_acknowledged_survives_kills_of_the_session_at_its_commit() {
     store.close().await;
 }
 
-/// A job and its result, as they were acknowledged.
+/// Writes a job and its result, both acknowledged.
 async fn written(store: &Store) -> JobNumber {
     let number = store.insert_job(job(&["a"])).await.unwrap();
     let first = applied(store, run_to(number, "a", "finished", 5)).await;

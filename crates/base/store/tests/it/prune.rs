@@ -1,4 +1,4 @@
-//! Forgetting old jobs.
+//! Pruning of old jobs.
 
 use store::{JobFilter, Page, Pruned};
 
@@ -11,7 +11,7 @@ async fn old_jobs_go_and_their_numbers_stay_used(bench: Bench) {
     let mut numbers = Vec::new();
     for index in 0..70 {
         let number = store.insert_job(job(&["a", "b"])).await.unwrap();
-        // Two stay: one that is not over and one that ended late.
+        // Two remain: one that is not over and one that ended late.
         let changes = match index {
             0 => vec![run_to(number, "a", "running", 1)],
             1 => vec![job_to(number, "failed", 9_000)],

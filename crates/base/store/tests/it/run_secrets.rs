@@ -1,4 +1,4 @@
-//! What nodes told in secret, sealed: for plans that may read it, and gone with their end.
+//! Sensitive output of nodes, sealed: kept for plans that may read it, and deleted with their end.
 
 use store::{Change, JobNumber, NewPlanEvent, NewPlanJob, PlanOutcome, Store};
 

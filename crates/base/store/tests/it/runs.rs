@@ -119,7 +119,7 @@ async fn lists_are_filtered_ordered_and_paged(bench: Bench) {
     assert_eq!(listed(failed, all).await, ("b".to_owned(), 1));
 }
 
-/// Capitals come before small letters and `_` between them, whatever language the database is in.
+/// Capitals come before small letters, with `_` between them, for any language of the database.
 async fn ties_are_broken_by_certname_and_one_state_is_listed_in_any_order(bench: Bench) {
     let store = &bench.store;
     let names = ["a-b", "a.b", "a_b", "B", "ab"];
@@ -137,7 +137,7 @@ async fn ties_are_broken_by_certname_and_one_state_is_listed_in_any_order(bench:
         };
         let all = store.run_names(number, &filter, Page::default()).await;
         let all = all.unwrap();
-        // Page by page it is the same list.
+        // The pages together are the same list.
         for offset in 0..=all.len() {
             let page = Page {
                 limit: Some(2),
@@ -176,7 +176,8 @@ async fn ties_are_broken_by_certname_and_one_state_is_listed_in_any_order(bench:
 async fn durations_that_were_measured_come_before_differences_of_times_of_day(bench: Bench) {
     let store = &bench.store;
     let number = store.insert_job(job(&["a", "b", "c", "d"])).await.unwrap();
-    // The clock was set back while the first ran, and forward while the second did; of the third nothing is known.
+    // The clock was set back during the first run, and forward during the second; the times of the
+    // third are not known.
     for (node, end_ms, duration_ms) in [
         ("a", 1, Some(30)),
         ("b", 9_000, Some(10)),
@@ -295,7 +296,7 @@ async fn states_are_counted_for_many_jobs(bench: Bench) {
     );
 }
 
-/// What a run's `latest_event_id` is compared with.
+/// The last event, for comparison with a run's `latest_event_id`.
 trait LastEvent {
     async fn last_event_id_of(&self, job: store::JobNumber) -> i64;
 }

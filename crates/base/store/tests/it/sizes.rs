@@ -1,4 +1,4 @@
-//! Large things.
+//! Large requests and results.
 
 use store::{Change, RunChange};
 

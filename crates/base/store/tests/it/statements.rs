@@ -1,4 +1,4 @@
-//! Every SQL text is one that both engines understand.
+//! Every SQL text is valid on both engines.
 
 use crate::engine::{Bench, both};
 
@@ -16,7 +16,7 @@ async fn every_statement_can_be_prepared(bench: Bench) {
     }
 }
 
-/// A list by state or name that is sorted for each page is slow far from its begin.
+/// A list by state or name that is sorted for each page is slow far from its start.
 #[tokio::test]
 async fn pages_by_state_and_name_are_not_sorted() {
     let bench = Bench::sqlite().await;
@@ -42,6 +42,6 @@ async fn pages_by_state_and_name_are_not_sorted() {
         assert!(!steps.concat().contains("TEMP B-TREE"), "{sql}\n{steps:#?}");
         found += 1;
     }
-    // Of runs by name and state, of all and of one state; of jobs by number and state.
+    // Runs by name and state, for all states and one state; jobs by number and state.
     assert_eq!(found, 2 * 2 * 2 + 2 * 2);
 }

@@ -1,4 +1,4 @@
-//! A look at a database beside the server that has it.
+//! Survey of a database that a server is using.
 
 use store::{DatabaseSurvey, Integrity, SchemaState, StoreConfig};
 

@@ -1,4 +1,4 @@
-//! What ran, by day.
+//! Usage by day.
 
 use store::{Change, Store, UsageRow};
 
@@ -8,7 +8,7 @@ both!(what_puppet_changed_is_summed_up_by_day_and_tasks_are_not_in_it);
 
 const DAY_MS: i64 = 24 * 3_600 * 1_000;
 
-/// A job of this kind, whose run on `node` starts at `at_ms` and says `result`.
+/// Writes a job of this kind whose run on `node` starts at `at_ms` and has the result `result`.
 async fn ran(store: &Store, kind: &str, node: &str, at_ms: i64, result: &str) {
     let mut new = job(&[node]);
     new.kind = kind.to_owned();

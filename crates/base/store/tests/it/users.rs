@@ -86,7 +86,7 @@ async fn a_login_of_a_directory_is_found_in_other_ascii_letters_and_no_others(be
     ] {
         assert_eq!(typed(login).await.as_deref(), expected, "{login}");
     }
-    // Capitals before small letters, these before others.
+    // Capitals come before small letters, and these before other characters.
     let all = store.users().await.unwrap();
     let logins: Vec<&str> = all.iter().map(|row| row.login.as_str()).collect();
     assert_eq!(
@@ -254,7 +254,7 @@ async fn a_password_is_reset_once(bench: Bench) {
         store.set_password_by_reset(&hash, "1", "new", now_ms).await
     };
     let hash = |row: Option<UserRow>| row.unwrap().password_hash.unwrap();
-    // The first one was replaced, and the third never was.
+    // The first token was replaced, and the third never existed.
     for byte in [1, 3] {
         assert!(!set(byte, 50).await.unwrap(), "{byte}");
         assert_eq!(hash(store.user("1").await.unwrap()), "$argon2id$x");

@@ -7,36 +7,36 @@ use crate::defaults::MAX_CLOSE_REASON_BYTES;
 
 /// Close codes by name.
 pub mod code {
-    /// Done.
+    /// The connection has served its purpose.
     pub const NORMAL: u16 = 1000;
     /// The server stops, or the connection was idle for too long.
     pub const GOING_AWAY: u16 = 1001;
     /// The peer broke the protocol.
     pub const PROTOCOL_ERROR: u16 = 1002;
-    /// Data of a kind that is not taken here.
+    /// The endpoint does not accept this kind of data.
     pub const UNSUPPORTED: u16 = 1003;
     /// Never sent: stands for a close frame without a code.
     pub const NO_STATUS: u16 = 1005;
     /// Text that is not UTF-8.
     pub const INVALID_DATA: u16 = 1007;
-    /// The peer is not allowed to do that.
+    /// The peer is not permitted to do this.
     pub const POLICY: u16 = 1008;
     /// A message is too big.
     pub const TOO_BIG: u16 = 1009;
-    /// The server cannot go on.
+    /// The server had an internal error and cannot continue.
     pub const INTERNAL_ERROR: u16 = 1011;
-    /// The server restarts, or wants the client to come again.
+    /// The server restarts, or asks the client to reconnect.
     pub const RESTART: u16 = 1012;
-    /// Come back later.
+    /// The server is overloaded; the client may reconnect later.
     pub const TRY_AGAIN_LATER: u16 = 1013;
 }
 
-/// Why a peer closed.
+/// Code and reason with which a peer closed the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CloseFrame {
-    /// 1000 to 4999.
+    /// Close code, from 1000 to 4999.
     pub code: u16,
-    /// For people; often empty.
+    /// Reason as text for people; often empty.
     pub reason: String,
 }
 
@@ -60,8 +60,9 @@ pub(crate) fn parse(payload: &Bytes) -> Result<Option<CloseFrame>, ProtocolError
     }))
 }
 
-/// Whether a code may stand in a frame: 1004 to 1006 and 1015 have meanings of their own, below
-/// 1000 and from 5000 there are none, and 1016 to 2999 are kept for the protocol's future.
+/// True if a code may be sent in a frame. Codes 1004 to 1006 and 1015 have special meanings, codes
+/// below 1000 and from 5000 on have none, and 1016 to 2999 are reserved for future versions of the
+/// protocol.
 pub(crate) fn is_sendable(code: u16) -> bool {
     matches!(code, 1000..=1003 | 1007..=1014 | 3000..=4999)
 }

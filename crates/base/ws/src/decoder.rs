@@ -1,8 +1,8 @@
-//! From bytes to messages.
+//! Decoding of messages from bytes.
 //!
-//! [`Decoder`] takes complete frames off the front of a buffer that the caller owns and fills. The
-//! rule: between messages it holds nothing, and leaves nothing in the buffer; the memory of a large
-//! message goes with the message.
+//! [`Decoder`] takes complete frames off the front of a buffer that the caller owns and fills.
+//! Invariant: between messages it holds nothing, and leaves nothing in the buffer; the memory of a
+//! large message is handed over with the message.
 
 use bytes::{Buf as _, Bytes, BytesMut};
 
@@ -12,7 +12,7 @@ use crate::error::{DataKind, ProtocolError};
 use crate::frame::{Header, Opcode};
 use crate::mask;
 
-/// Which side this is. A server takes only masked frames, a client only unmasked ones.
+/// The side of a connection. A server accepts only masked frames, a client only unmasked ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// The side that connected.
@@ -21,34 +21,34 @@ pub enum Role {
     Server,
 }
 
-/// What a peer may send.
+/// Limits of the messages that a peer may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Of a message, all its fragments together.
+    /// Largest message in bytes, all its fragments together.
     pub max_message_bytes: usize,
 }
 
-/// What came.
+/// A message or control frame that was received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// A whole text message.
     Text(String),
     /// A whole binary message.
     Binary(Bytes),
-    /// Answer with a pong of the same payload.
+    /// A ping, to be answered with a pong of the same payload.
     Ping(Bytes),
-    /// A ping was answered, or a peer says unasked that it lives.
+    /// The answer to a ping, or an unsolicited sign of life.
     Pong(Bytes),
-    /// The peer closes; whatever follows is ignored.
+    /// The peer closes; everything that follows is ignored.
     Close(Option<CloseFrame>),
 }
 
-/// A message of which more is to come, as far as it is known.
+/// An incomplete message, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Incoming {
-    /// What there is of it, in the decoder and in the caller's buffer.
+    /// Bytes received so far, in the decoder and in the caller's buffer.
     pub held_bytes: usize,
-    /// What it will be at most: as announced, or the limit when it comes in fragments.
+    /// Largest possible size: as announced, or the limit if the message comes in fragments.
     pub at_most_bytes: usize,
 }
 
@@ -62,12 +62,13 @@ pub struct Decoder {
     message: Option<Box<Fragments>>,
 }
 
-/// A message in pieces.
+/// A message in fragments.
 #[derive(Debug)]
 struct Fragments {
     kind: DataKind,
     payload: Vec<u8>,
-    /// How much of a text is known to be UTF-8; a character may be cut by a fragment's end.
+    /// Length of the part of a text that is known to be UTF-8; a character may be split by a
+    /// fragment's end.
     valid_bytes: usize,
 }
 
@@ -84,8 +85,8 @@ impl Decoder {
         }
     }
 
-    /// Takes the next event off the front of `buf`. `None`: more bytes are needed; what is there
-    /// stays in `buf`. After an error the decoder must not be used again.
+    /// Takes the next event off the front of `buf`. `None`: more bytes are needed; the received
+    /// ones stay in `buf`. After an error the decoder must not be used again.
     pub fn decode(&mut self, buf: &mut BytesMut) -> Result<Option<Event>, ProtocolError> {
         while !self.closed {
             let Some(header) = Header::parse(buf, self.role)? else {
@@ -102,15 +103,15 @@ impl Decoder {
             }
         }
         if self.closed || buf.is_empty() {
-            // Also gives the memory back.
+            // Also releases the memory.
             *buf = BytesMut::new();
         }
         Ok(None)
     }
 
-    /// How many bytes the frame at the front of `buf` still lacks, for a caller that wants to
-    /// reserve them at once; 1 when the header is not complete. Bounded by the limits, as
-    /// [`Decoder::decode`] has seen the header.
+    /// The number of bytes that the frame at the front of `buf` still lacks, for a caller that
+    /// reserves them at once; 1 if the header is not complete. Bounded by the limits, as
+    /// [`Decoder::decode`] has checked the header.
     pub fn missing_bytes(&self, buf: &BytesMut) -> usize {
         match Header::parse(buf, self.role) {
             Ok(Some(header)) => {
@@ -125,7 +126,8 @@ impl Decoder {
         }
     }
 
-    /// The message that is coming in. To be asked when [`Decoder::decode`] wants more bytes.
+    /// The message that is being received. Only meaningful when [`Decoder::decode`] needs more
+    /// bytes.
     pub fn incoming(&self, buf: &BytesMut) -> Incoming {
         let fragments_bytes = self.message.as_ref().map_or(0, |m| m.payload.len());
         let at_most_bytes = match (&self.message, Header::parse(buf, self.role)) {
@@ -139,7 +141,7 @@ impl Decoder {
         }
     }
 
-    /// Checks a header against what came before, and the announced size against the limit.
+    /// Checks a header against the previous frames, and the announced size against the limit.
     fn check(&self, header: &Header) -> Result<(), ProtocolError> {
         let (kind, so_far) = match (header.opcode, &self.message) {
             (opcode, _) if opcode.is_control() => return Ok(()),
@@ -162,7 +164,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Takes a complete frame. `None`: the message goes on.
+    /// Takes a complete frame. `None`: the message continues.
     fn take(
         &mut self,
         header: Header,
@@ -217,7 +219,7 @@ impl Fragments {
         }
     }
 
-    /// Refuses bad text with the fragment that makes it so.
+    /// Refuses invalid text with the fragment that makes it invalid.
     fn push(&mut self, fragment: &[u8]) -> Result<(), ProtocolError> {
         self.payload.extend_from_slice(fragment);
         if self.kind == DataKind::Text {
@@ -241,8 +243,8 @@ impl Fragments {
     }
 }
 
-/// Takes the first bytes of `buf`. Few are copied; many are detached with the memory they stand in,
-/// and the few that follow them move to a buffer of their own.
+/// Takes the first bytes of `buf`. A small number is copied; a large one is detached with its
+/// memory, and the few bytes that follow move to a buffer of their own.
 fn cut(buf: &mut BytesMut, bytes: usize) -> Vec<u8> {
     if bytes < DETACH_BYTES {
         let payload = buf[..bytes].to_vec();
@@ -253,6 +255,6 @@ fn cut(buf: &mut BytesMut, bytes: usize) -> Vec<u8> {
     if buf.len() < DETACH_BYTES {
         *buf = BytesMut::from(&buf[..]);
     }
-    // Without a copy when nothing else refers to the memory.
+    // Not copied if nothing else refers to the memory.
     payload.into()
 }

@@ -1,60 +1,60 @@
-//! How a peer can break the protocol, and with which code it is told.
+//! Violations of the protocol by a peer, and the close code of each.
 
 use std::fmt;
 
 use crate::code;
 
-/// A peer broke the protocol. The connection cannot go on: send a close frame with
+/// A violation of the protocol by the peer. The connection cannot continue: send a close frame with
 /// [`ProtocolError::close_code`] and end it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProtocolError {
-    /// Bits that only extensions give a meaning.
+    /// Reserved bits are set, which only extensions define.
     #[error("reserved bits are set, but no extension was agreed on")]
     ReservedBits,
-    /// An opcode without a meaning.
+    /// The opcode is not defined.
     #[error("reserved opcode {0:#x}")]
     ReservedOpcode(u8),
-    /// A client must mask.
+    /// A client sent an unmasked frame.
     #[error("a client's frame is not masked")]
     Unmasked,
-    /// A server must not.
+    /// A server sent a masked frame.
     #[error("a server's frame is masked")]
     Masked,
-    /// A length that would have fitted a shorter form.
+    /// A length is not in its shortest form.
     #[error("the payload's length is not in its shortest form")]
     LengthForm,
-    /// A length of 2^63 or more.
+    /// A length is 2^63 or more.
     #[error("the payload's length has its highest bit set")]
     LengthSign,
-    /// A control frame in pieces.
+    /// A control frame is fragmented.
     #[error("a control frame is fragmented")]
     FragmentedControl,
-    /// A control frame of more than 125 bytes.
+    /// A control frame has more than 125 bytes.
     #[error("a control frame has more than 125 bytes")]
     LongControl,
-    /// A continuation of nothing.
+    /// A continuation frame without a message to continue.
     #[error("a continuation frame without a message to continue")]
     NothingToContinue,
-    /// A new message while another is in pieces.
+    /// A new message started within a fragmented one.
     #[error("a new message begins inside a fragmented one")]
     Interleaved,
-    /// Text, or a close reason, that is not UTF-8.
+    /// A text or close reason is not UTF-8.
     #[error("text that is not UTF-8")]
     NotUtf8,
-    /// A close frame of one byte.
+    /// The payload of a close frame is one byte.
     #[error("a close frame with half a code")]
     CloseLength,
-    /// A code that cannot be sent.
+    /// The close code must not be sent.
     #[error("close code {0} cannot be sent")]
     CloseCode(u16),
-    /// Known from the frame's header, before the payload has come.
+    /// The message exceeds the limit. Detected in the frame's header, before the payload arrives.
     #[error("{kind} message size [{size_bytes}] exceeds maximum size [{max_bytes}]")]
     TooLarge {
-        /// Of the message.
+        /// Kind of the message.
         kind: DataKind,
-        /// What has come of the message plus what the frame announces.
+        /// Bytes received of the message plus those that the frame announces.
         size_bytes: u64,
-        /// The limit.
+        /// Largest size of a message in bytes.
         max_bytes: usize,
     },
 }
@@ -62,14 +62,14 @@ pub enum ProtocolError {
 /// The kind of a data message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataKind {
-    /// UTF-8.
+    /// A message of UTF-8 text.
     Text,
-    /// Any bytes.
+    /// A message of arbitrary bytes.
     Binary,
 }
 
 impl ProtocolError {
-    /// 1002, 1007 or 1009.
+    /// The close code for this error: 1002, 1007 or 1009.
     pub fn close_code(&self) -> u16 {
         match self {
             Self::NotUtf8 => code::INVALID_DATA,

@@ -1,4 +1,4 @@
-//! Frames: their header on the wire, and how to write them.
+//! Frames: their header in bytes, and their encoding.
 
 use bytes::{BufMut, BytesMut};
 
@@ -9,23 +9,24 @@ use crate::{ProtocolError, Role, mask};
 const FIN: u8 = 0x80;
 const RESERVED: u8 = 0x70;
 const MASKED: u8 = 0x80;
-/// In the second byte: the length stands in the next 2 or 8 bytes.
+/// Marker in the second byte: the length is in the next 2 or 8 bytes.
 const LENGTH_16: u8 = 126;
 const LENGTH_64: u8 = 127;
 
-/// What to send.
+/// A frame to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
     /// A whole text message.
     Text(&'a str),
     /// A whole binary message.
     Binary(&'a [u8]),
-    /// Answered with a pong; cut after 125 bytes.
+    /// A ping, which the peer answers with a pong; truncated after 125 bytes.
     Ping(&'a [u8]),
-    /// The ping's payload; cut after 125 bytes.
+    /// A pong with the ping's payload; truncated after 125 bytes.
     Pong(&'a [u8]),
-    /// Code and reason. The reason is cut after 123 bytes; a code that cannot stand in a frame,
-    /// such as [`NO_STATUS`](crate::code::NO_STATUS), makes an empty close frame.
+    /// A close frame with code and reason. The reason is truncated after 123 bytes; a code that
+    /// must not be sent, such as [`NO_STATUS`](crate::code::NO_STATUS), results in an empty close
+    /// frame.
     Close(u16, &'a str),
 }
 
@@ -74,7 +75,7 @@ fn put(opcode: Opcode, parts: &[&[u8]], key: Option<[u8; 4]>, out: &mut BytesMut
     }
 }
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opcode {
     Continuation = 0x0,
@@ -103,23 +104,23 @@ impl Opcode {
     }
 }
 
-/// The header of a received frame, checked on its own.
+/// The header of a received frame, checked by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     pub(crate) last: bool,
     pub(crate) opcode: Opcode,
     pub(crate) key: Option<[u8; 4]>,
-    /// Of the header.
+    /// Length of the header.
     pub(crate) header_bytes: usize,
-    /// Of the payload; below 2^63.
+    /// Length of the payload; below 2^63.
     pub(crate) payload_bytes: u64,
 }
 
 impl Header {
-    /// Two bytes, a long length, a key.
+    /// Longest header: two bytes, a long length and a key.
     pub(crate) const MAX_BYTES: usize = 2 + 8 + 4;
 
-    /// Reads a header that `role` received. `None`: not all of it is there.
+    /// Reads a header that `role` received. `None`: the header is incomplete.
     pub(crate) fn parse(bytes: &[u8], role: Role) -> Result<Option<Self>, ProtocolError> {
         let Some((&[first, second], rest)) = bytes.split_first_chunk() else {
             return Ok(None);
@@ -163,7 +164,7 @@ impl Header {
     }
 }
 
-/// The payload's length and what follows it. `None`: not all of it is there.
+/// The payload's length and the bytes after it. `None`: the length is incomplete.
 fn payload_bytes(short: u8, rest: &[u8]) -> Result<Option<(u64, &[u8])>, ProtocolError> {
     let (length, least, rest) = match short {
         LENGTH_16 => {

@@ -1,12 +1,12 @@
-//! RFC 6455 without I/O: bytes in, events out, and back.
+//! RFC 6455 without I/O: decoding of bytes into events, and encoding of frames into bytes.
 //!
 //! [`Decoder`] cuts messages out of a buffer that the caller owns, [`encode`] appends frames to
-//! another one, [`handshake`] does the HTTP upgrade of both sides. The rule: an idle connection
-//! costs a few dozen bytes here, and a peer's word about a length is checked before the bytes that
-//! it announces are waited for.
+//! another one, [`handshake`] does the HTTP upgrade of both sides. Invariant: an idle connection
+//! costs a few dozen bytes here, and a length announced by a peer is checked before its bytes are
+//! awaited.
 //!
-//! No extensions, so no compression: PCP's clients do not offer any, and its windows would cost
-//! more memory per connection than all the rest.
+//! No extensions are supported, and therefore no compression: PCP clients do not offer any, and its
+//! windows would cost more memory per connection than everything else.
 
 mod close;
 mod decoder;

@@ -1,6 +1,6 @@
-//! Masking: exclusive or with a repeated key of four bytes.
+//! Masking: exclusive or with a repeated four-byte key.
 
-/// Masks or unmasks `payload`, which is the same thing.
+/// Masks or unmasks `payload`; both are the same operation.
 pub(crate) fn apply(payload: &mut [u8], key: [u8; 4]) {
     let [a, b, c, d] = key;
     let wide = u64::from_ne_bytes([a, b, c, d, a, b, c, d]);

@@ -1,4 +1,4 @@
-//! The client's side: ask for an upgrade, check the answer.
+//! The client's side: request an upgrade, and check the response.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -6,27 +6,27 @@ use bytes::{BufMut as _, BytesMut};
 
 use super::{HeadError, Response, accept_value};
 
-/// A request for a WebSocket that was sent.
+/// A sent request for a WebSocket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Upgrade {
     accept: String,
 }
 
-/// Why there is no WebSocket.
+/// Reason for which no WebSocket was opened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UpgradeError {
-    /// The answer is not HTTP.
+    /// The response is not HTTP.
     #[error("the server's answer is broken: {0}")]
     Head(#[from] HeadError),
-    /// The server said no.
+    /// The server refused the upgrade.
     #[error("the server answered HTTP {status} {reason}")]
     Refused {
-        /// Its status.
+        /// HTTP status of the response.
         status: u16,
-        /// Its words for it; clipped.
+        /// Reason in the response; truncated.
         reason: String,
     },
-    /// The answer says 101, but does not prove that a WebSocket server made it.
+    /// The response has status 101, but does not prove that a WebSocket server sent it.
     #[error("the server's answer does not open a WebSocket: {0}")]
     NotAWebSocket(&'static str),
 }
@@ -35,12 +35,12 @@ pub enum UpgradeError {
 const MAX_REASON_CHARS: usize = 80;
 
 impl Upgrade {
-    /// Appends a request for `target` to `out`. `host` is the `Host` header, with the port where
-    /// it is not the default; `key` must be random; `headers` come in addition.
+    /// Appends a request for `target` to `out`. `host` is the `Host` header, with the port if it is
+    /// not the default; `key` must be random; `headers` are added to those of the handshake.
     ///
     /// # Panics
-    /// When `host`, `target` or a header has control characters, or `target` a blank: they come
-    /// from configuration, which is checked where it is read.
+    /// If `host`, `target` or a header contains control characters, or `target` a blank: they come
+    /// from configuration, which is checked when it is read.
     pub fn request(
         host: &str,
         target: &str,
@@ -72,8 +72,8 @@ impl Upgrade {
         }
     }
 
-    /// Takes the answer off the front of `buf` and checks it. `None`: more bytes are needed. Frames
-    /// that follow stay in `buf`.
+    /// Takes the response off the front of `buf` and checks it. `None`: more bytes are needed.
+    /// Frames that follow stay in `buf`.
     pub fn response(&self, buf: &mut BytesMut) -> Result<Option<Response>, UpgradeError> {
         let Some(response) = Response::read(buf)? else {
             return Ok(None);

@@ -5,27 +5,27 @@ use memchr::memmem;
 
 use crate::defaults::{MAX_HEAD_BYTES, MAX_HEADERS};
 
-/// A request's head.
+/// The head of an HTTP request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// `GET`
+    /// HTTP method, such as `GET`.
     pub method: String,
     /// Path and query as sent, undecoded: `/pcp2/agent`.
     pub target: String,
-    /// Whether it is HTTP/1.1 rather than 1.0.
+    /// True for HTTP/1.1, `false` for HTTP/1.0.
     pub is_http_1_1: bool,
-    /// In the order sent.
+    /// Headers, in the order sent.
     pub headers: Headers,
 }
 
-/// A response's head.
+/// The head of an HTTP response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
-    /// `101`
+    /// HTTP status, such as `101`.
     pub status: u16,
-    /// `Switching Protocols`; may be empty.
+    /// Reason phrase, such as `Switching Protocols`; may be empty.
     pub reason: String,
-    /// In the order sent.
+    /// Headers, in the order sent.
     pub headers: Headers,
 }
 
@@ -33,16 +33,16 @@ pub struct Response {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Headers(Vec<(String, String)>);
 
-/// Why bytes are no head. Never quotes them.
+/// Reason for which bytes are not a valid head. Never quotes the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeadError {
     /// No end within [`MAX_HEAD_BYTES`], or too many header lines.
     #[error("the head has more than {MAX_HEAD_BYTES} bytes or {MAX_HEADERS} headers")]
     TooLarge,
-    /// Not HTTP.
+    /// The bytes are not HTTP.
     #[error("not HTTP: {0}")]
     NotHttp(&'static str),
-    /// A value that is not UTF-8.
+    /// A header value is not UTF-8.
     #[error("a header's value is not UTF-8")]
     NotUtf8,
 }
@@ -94,7 +94,7 @@ impl Headers {
         self.all(name).next()
     }
 
-    /// The value of a header that must stand exactly once; `None` otherwise.
+    /// The value of a header that must occur exactly once; `None` otherwise.
     pub fn single<'a>(&'a self, name: &'a str) -> Option<&'a str> {
         let mut values = self.all(name);
         values.next().filter(|_| values.next().is_none())
@@ -106,7 +106,7 @@ impl Headers {
         self.0.iter().filter(named).map(|(_, value)| value.as_str())
     }
 
-    /// Whether a token stands in a header that is a list, such as `Connection`.
+    /// True if a header that is a list, such as `Connection`, contains the token.
     pub fn has_token(&self, name: &str, token: &str) -> bool {
         self.all(name)
             .flat_map(|value| value.split(','))
@@ -133,13 +133,13 @@ impl Headers {
     }
 }
 
-/// How long the head at the front is, with its final empty line.
+/// The length of the head at the front, including its final empty line; `None` if it is incomplete.
 fn head_bytes(buf: &[u8]) -> Result<Option<usize>, HeadError> {
     let window = &buf[..buf.len().min(MAX_HEAD_BYTES)];
     match memmem::find(window, b"\r\n\r\n") {
         Some(end) => Ok(Some(end + 4)),
         None if buf.len() >= MAX_HEAD_BYTES => Err(HeadError::TooLarge),
-        // Found out early, so that a peer that speaks something else is not waited for.
+        // Detected early, so that the server does not wait for a peer that uses another protocol.
         None if buf.iter().take(8).any(|byte| !matches!(byte, b' '..=b'~')) => {
             Err(HeadError::NotHttp("it begins with bytes that are not text"))
         }
@@ -147,8 +147,8 @@ fn head_bytes(buf: &[u8]) -> Result<Option<usize>, HeadError> {
     }
 }
 
-/// A parser that stopped early has seen an empty line with a bare line feed: refused, because
-/// other parsers on the way may see another end.
+/// If the parser stopped early, the head contains an empty line with a bare line feed. It is
+/// refused, because other parsers on the way may find another end.
 fn complete(
     parsed: Result<httparse::Status<usize>, httparse::Error>,
     head_bytes: usize,

@@ -1,8 +1,8 @@
 //! The HTTP/1.1 upgrade that opens a WebSocket, for both sides, from and to bytes.
 //!
 //! A server reads a [`Request`] and answers with [`accept`] or [`refuse`]; a client sends an
-//! [`Upgrade`] and checks the answer with it. The rule: heads are bounded and strict, and bytes
-//! after a head stay in the buffer, since a peer may speak at once.
+//! [`Upgrade`] and checks the response with it. Invariant: heads are bounded and strict, and bytes
+//! after a head stay in the buffer, since a peer may send frames at once.
 
 mod client;
 mod head;
@@ -16,8 +16,8 @@ pub use client::{Upgrade, UpgradeError};
 pub use head::{HeadError, Headers, Request, Response};
 pub use server::{RefusedUpgrade, UpgradeKey, accept, refuse, refuse_with};
 
-/// The proof that a server understood the request (RFC 6455, 4.2.2). SHA-1 is the protocol's
-/// choice; it protects nothing here.
+/// The proof that a server understood the request (RFC 6455, 4.2.2). The protocol prescribes SHA-1;
+/// it protects nothing here.
 fn accept_value(key: &str) -> String {
     const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
     let mut context = digest::Context::new(&digest::SHA1_FOR_LEGACY_USE_ONLY);

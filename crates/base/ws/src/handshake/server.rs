@@ -1,4 +1,4 @@
-//! The server's side: is this an upgrade, and what to answer.
+//! The server's side: check a request for an upgrade, and respond.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -6,44 +6,44 @@ use bytes::{BufMut as _, BytesMut};
 
 use super::{HeadError, Request, accept_value};
 
-/// The key of a request that asks for a WebSocket and is in order.
+/// The key of a valid request for a WebSocket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UpgradeKey(String);
 
-/// Why a request does not get a WebSocket.
+/// Reason for which a request does not get a WebSocket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RefusedUpgrade {
-    /// Not HTTP, or too large.
+    /// The head is not HTTP, or too large.
     #[error("{0}")]
     Head(#[from] HeadError),
-    /// Only GET can be upgraded.
+    /// The method is not GET.
     #[error("only GET requests are served here")]
     Method,
-    /// Not HTTP/1.1.
+    /// The request is not HTTP/1.1.
     #[error("HTTP/1.1 is needed for a WebSocket")]
     HttpVersion,
-    /// A target that is no path.
+    /// The target is not a path.
     #[error("the request's target is not a path")]
     Target,
-    /// A body would be taken for frames.
+    /// The request has a body, which would be read as frames.
     #[error("a request for a WebSocket cannot have a body")]
     Body,
-    /// `Host` must stand once.
+    /// The `Host` header does not occur exactly once.
     #[error("exactly one Host header is needed")]
     Host,
-    /// An ordinary request.
+    /// The request does not ask for an upgrade to a WebSocket.
     #[error("only WebSocket connections are served here")]
     NotAnUpgrade,
-    /// Another version of the protocol.
+    /// The request has another version of the protocol.
     #[error("only version 13 of the WebSocket protocol is served here")]
     WebSocketVersion,
-    /// No key, more than one, or not 16 bytes in base64.
+    /// The key is missing, occurs more than once, or is not 16 bytes in base64.
     #[error("exactly one Sec-WebSocket-Key header with 16 bytes in base64 is needed")]
     Key,
 }
 
 impl Request {
-    /// Checks that this asks for a WebSocket as RFC 6455, 4.2.1 demands.
+    /// Checks that the request asks for a WebSocket as RFC 6455, 4.2.1 requires.
     pub fn upgrade(&self) -> Result<UpgradeKey, RefusedUpgrade> {
         let headers = &self.headers;
         let has_body = headers.get("Transfer-Encoding").is_some()
@@ -77,7 +77,7 @@ impl Request {
 }
 
 impl RefusedUpgrade {
-    /// The HTTP status that says so.
+    /// The HTTP status for this reason.
     pub fn status(&self) -> u16 {
         match self {
             Self::Head(HeadError::TooLarge) => 431,
@@ -102,8 +102,8 @@ pub fn refuse(refusal: RefusedUpgrade, out: &mut BytesMut) {
     refuse_with(refusal.status(), &refusal.to_string(), out);
 }
 
-/// Appends a response with this status and a line of text that ends the connection, e.g. 404 for
-/// a path that is not served.
+/// Appends a response with this status and a line of text that ends the connection, e.g. 404 for an
+/// unknown path.
 pub fn refuse_with(status: u16, text: &str, out: &mut BytesMut) {
     let reason = match status {
         400 => "Bad Request",

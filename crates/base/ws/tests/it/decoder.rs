@@ -129,12 +129,12 @@ fn control_frames_may_stand_between_fragments() {
 
 #[test]
 fn bad_text_is_refused_with_the_fragment_that_makes_it_so() {
-    // The message is not complete: no final frame.
+    // The message is not complete: the final frame is missing.
     assert_eq!(
         error(&[0x01, 1, 0xc3, 0x00, 1, b'a']),
         ProtocolError::NotUtf8
     );
-    // A character cut off by the end of the message.
+    // A character is cut off by the end of the message.
     assert_eq!(
         error(&[0x01, 1, b'a', 0x80, 1, 0xc3]),
         ProtocolError::NotUtf8
@@ -230,9 +230,9 @@ fn tells_what_a_message_on_its_way_may_become() {
     let table: &[(&[u8], usize, usize)] = &[
         (&[], 0, 0),
         (&[0x81], 1, 1),
-        // Announced: 4 bytes of header and 200 of payload, 2 of them here.
+        // Announced: 4 bytes of header and 200 of payload, of which 2 are here.
         (&[0x81, 126, 0, 200, b'a', b'b'], 6, 204),
-        // The first of who knows how many.
+        // The first fragment of an unknown number.
         (&[0x01, 3, b'a'], 3, LIMITS.max_message_bytes),
         (&[0x01, 1, b'a', 0x80, 2, b'b'], 4, LIMITS.max_message_bytes),
     ];

@@ -1,5 +1,5 @@
-//! What fuzzing and property tests do with arbitrary bytes. The rule: no panic, and what holds for
-//! every input is asserted here.
+//! Entry points of fuzzing and property tests for arbitrary bytes. Invariant: no panic, and the
+//! properties of every input are asserted here.
 
 use bytes::BytesMut;
 use ws::handshake::{Request, Response};
@@ -9,7 +9,7 @@ const LIMITS: Limits = Limits {
     max_message_bytes: 4_096,
 };
 
-/// Decodes bytes as both roles, whole and byte by byte: both ways must tell the same.
+/// Decodes bytes as both roles, whole and byte by byte: both ways must give the same events.
 pub(crate) fn decoder(data: &[u8]) {
     for role in [Role::Client, Role::Server] {
         let whole = run(role, [data].into_iter());
@@ -18,7 +18,7 @@ pub(crate) fn decoder(data: &[u8]) {
     }
 }
 
-/// Reads a head as both sides.
+/// Reads a head as both request and response.
 pub(crate) fn handshake(data: &[u8]) {
     let mut buf = BytesMut::from(data);
     if let Ok(Some(request)) = Request::read(&mut buf) {

@@ -1,4 +1,4 @@
-//! Heads of requests and responses, good and bad.
+//! Heads of requests and responses, valid and invalid.
 
 use bytes::BytesMut;
 use ws::handshake::{

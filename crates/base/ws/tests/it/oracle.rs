@@ -1,4 +1,4 @@
-//! Against an independent implementation, in both directions, over a pipe in memory.
+//! The codec against an independent implementation, in both directions, over a pipe in memory.
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{SinkExt as _, StreamExt as _};
@@ -17,7 +17,7 @@ const LIMITS: Limits = Limits {
 };
 const PIPE_BYTES: usize = 4_096;
 
-/// Our end of a connection.
+/// The end of a connection that uses this codec.
 struct Ours {
     pipe: DuplexStream,
     decoder: Decoder,
@@ -84,7 +84,7 @@ impl Ours {
         self.pipe.write_all(&out).await.expect("an open pipe");
     }
 
-    /// Sends back what comes, until the close, which is answered and returned.
+    /// Sends back every message until the close frame, which is answered and returned.
     async fn echo(mut self) -> Option<CloseFrame> {
         loop {
             match self.next().await {
@@ -147,7 +147,7 @@ async fn their_client_talks_to_our_server() {
         Message::Pong(Bytes::from_static(b"p"))
     );
 
-    // A character is cut by the fragments, and a ping stands between them.
+    // A character is split by the fragments, and a ping is sent between them.
     client
         .send(piece(Data::Text, false, b"a\xe2\x82"))
         .await

@@ -1,4 +1,4 @@
-//! What holds for all inputs.
+//! Properties that hold for all inputs.
 
 use bytes::{BufMut, BytesMut};
 use proptest::collection::vec;
@@ -48,7 +48,7 @@ fn sent() -> impl Strategy<Value = Sent> {
     ]
 }
 
-/// Feeds `bytes` in pieces of the given sizes, over and over.
+/// Decodes `bytes` in pieces of the given sizes, repeated cyclically.
 fn receive(role: Role, bytes: &[u8], sizes: &[usize]) -> Vec<Event> {
     let (mut decoder, mut buf, mut events) = (Decoder::new(role, LIMITS), BytesMut::new(), vec![]);
     let mut rest = bytes;
@@ -67,7 +67,7 @@ fn receive(role: Role, bytes: &[u8], sizes: &[usize]) -> Vec<Event> {
     events
 }
 
-/// A frame that `encode` does not make: a piece of a message.
+/// Appends a fragment of a message, a frame that `encode` does not produce.
 fn fragment(opcode: u8, last: bool, payload: &[u8], out: &mut BytesMut) {
     let length = u8::try_from(payload.len())
         .ok()

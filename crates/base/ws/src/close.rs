@@ -27,7 +27,7 @@ pub mod code {
     pub const INTERNAL_ERROR: u16 = 1011;
     /// The server restarts, or asks the client to reconnect.
     pub const RESTART: u16 = 1012;
-    /// The server is overloaded; the client may reconnect later.
+    /// The server cannot serve the client now; the client may reconnect later.
     pub const TRY_AGAIN_LATER: u16 = 1013;
 }
 

@@ -60,7 +60,7 @@ async fn is_said_and_nothing_is_half_written(disk: &TinyDisk, config: &StoreConf
     let store = Store::open(config).await.unwrap();
     let number = store.insert_job(job(&["a"])).await.unwrap();
     let ballast = disk.0.path().join("ballast");
-    // Leaves less space than the job below needs; PostgreSQL cannot compress the job's text.
+    // Less space remains than the job below needs, whose text PostgreSQL cannot compress.
     while write_more(&ballast, 64 << 10).is_ok() {}
     let mut big = job(&["a", "b"]);
     big.options = noise(1 << 20);

@@ -1,6 +1,7 @@
-//! Whether the time to read a source grows as the source does: `parse_shapes [--smallest]`.
+//! Measures that the time to read a source grows linearly with its size: `parse_shapes
+//! [--smallest]`.
 //!
-//! Each shape is long in one way only, as no manifest is and as an attacker's may be.
+//! Each shape is long in one respect only, as real manifests never are and an attacker's may be.
 
 #![expect(clippy::print_stdout, reason = "a program that reports")]
 
@@ -9,19 +10,20 @@ use std::time::{Duration, Instant};
 
 use syntax::{Options, Source};
 
-/// Bytes of the smaller one of two sources that are compared.
+/// Bytes of the smaller of the two sources that are compared.
 const SMALL: usize = 200_000;
 
-/// The same where only the program is tried.
+/// Bytes of the smaller source with `--smallest`, which only tries the program.
 const SMALL_SMALLEST: usize = 2_000;
 
-/// Size of the larger source in sizes of the smaller one.
+/// Size of the larger source as a multiple of the smaller one.
 const LARGER: usize = 8;
 
-/// The fastest counts.
+/// Number of runs, of which the fastest counts.
 const ROUNDS: usize = 5;
 
-/// What comes once before, what comes again and again, and what comes once behind.
+/// Per shape: text that comes once in front, text that is repeated, and text that comes once at the
+/// end.
 const SHAPES: &[(&str, &str, &str, &str)] = &[
     ("operators", "$x = ", "1 + ", "1"),
     ("comparisons", "$x = ", "$a == ", "1"),
@@ -75,7 +77,7 @@ fn main() {
     }
 }
 
-/// A byte.
+/// Nanoseconds per byte.
 fn nanoseconds(source: &Arc<Source>, tasks: bool) -> f64 {
     let options = Options { epp: false, tasks };
     let mut best = Duration::MAX;

@@ -1,4 +1,4 @@
-//! How fast manifests are read, and how large their trees are: `parse_speed DIRECTORY
+//! Measures the speed of reading manifests and the size of their trees: `parse_speed DIRECTORY
 //! [--smallest]`.
 
 #![expect(clippy::print_stdout, reason = "a program that reports")]
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use syntax::{Options, Source};
 
-/// Runs of the whole corpus; the fastest counts.
+/// Number of runs over the whole corpus, of which the fastest counts.
 const ROUNDS: usize = 20;
 
 fn main() {

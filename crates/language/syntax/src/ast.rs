@@ -1,14 +1,14 @@
-//! The tree of one file: [`Ast`], an arena of [`Expr`]s, and what they are made of.
+//! The tree of one file: [`Ast`], an arena of [`Expr`]s, and the parts of expressions.
 //!
 //! An [`ExprId`] is an index; [`Ast::expr`] copies the 16 bytes of its node. Lists are [`Slice`]s,
 //! read by [`Ast::get`]; texts are [`Sym`]s, read by [`Ast::text`] as `&Arc<str>`, each different
-//! text once per file. Everything that is no expression (parameters, attributes, lambdas,
+//! text once per file. Everything that is not an expression (parameters, attributes, lambdas,
 //! definitions) has a table of its own.
 //!
-//! Rules: the tree never changes after parsing and can be shared between threads. Literals are
-//! parsed, escapes and heredoc margins are gone, statement calls (`notice 'x'`) are calls, the names
-//! of nested classes are qualified. [`Ast::span`] is the place where Puppet's messages point (the
-//! operator of `1 + 2`).
+//! Invariants: the tree never changes after parsing and can be shared between threads. Literals are
+//! parsed, escapes and heredoc margins are removed, statement calls (`notice 'x'`) are calls, and
+//! the names of nested classes are qualified. [`Ast::span`] is the position that Puppet's messages
+//! report (the operator of `1 + 2`).
 
 mod build;
 mod definitions;
@@ -39,11 +39,11 @@ use crate::{Position, Source, Span};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ExprId(NonZeroU32);
 
-/// A text of the file, each different one once; equal texts of one file have equal symbols.
+/// A text of the file, interned: equal texts of one file have equal symbols.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Sym(NonZeroU32);
 
-/// An expression. Everything in the language is one.
+/// An expression; every construct of the language is one.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Expr {
     /// Nothing: an empty file.
@@ -53,11 +53,11 @@ pub enum Expr {
     Bool(bool),
     Int {
         value: i64,
-        /// 8, 10 or 16: how it was written.
+        /// Base in which the number was written: 8, 10 or 16.
         radix: u8,
     },
     Float(f64),
-    /// Text without interpolation: quoted, a bare word like `b-c`, or the text of a heredoc.
+    /// Text without interpolation: quoted text, a bare word like `b-c`, or the text of a heredoc.
     Str(Sym),
     /// A bare name: `file`, `foo::bar`, `::foo`.
     QName(Sym),
@@ -67,7 +67,7 @@ pub enum Expr {
     Variable(Sym),
     /// The source of a regular expression, without slashes, `\/` unescaped.
     Regex(Sym),
-    /// `private`, `attr`: parsed to be refused.
+    /// The reserved words `private` and `attr`, which are parsed only to be refused.
     Reserved(Sym),
     /// `"a${b}c"`: [`Expr::Str`]s, never empty, and [`Expr::Text`]s.
     Concat(Slice<ExprId>),
@@ -151,7 +151,7 @@ pub enum Expr {
     /// `apply(targets) { … }` of a plan.
     Apply {
         args: Slice<ExprId>,
-        /// Nothing where the braces are empty.
+        /// `None` if the braces are empty.
         body: Option<ExprId>,
     },
     /// Text of an EPP template.
@@ -160,15 +160,15 @@ pub enum Expr {
     RenderExpr(ExprId),
 }
 
-/// What an EPP template has beside its body.
+/// The properties of an EPP template besides its body.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Epp {
     pub params: Slice<Param>,
-    /// `<%- | … | -%>` is there, be it empty.
+    /// True if the template has a parameter section `<%- | … | -%>`, even an empty one.
     pub params_given: bool,
 }
 
-/// The tree of one file.
+/// The tree of one file, immutable after parsing.
 #[derive(Debug)]
 pub struct Ast {
     source: Arc<Source>,
@@ -195,12 +195,13 @@ pub struct Ast {
 // === impl Ast: reading ===
 
 impl Ast {
-    /// What the file does: one expression, [`Expr::Block`] for several; none where there is nothing.
+    /// The body of the file: one expression, [`Expr::Block`] for several, or `None` if the file is
+    /// empty.
     pub fn body(&self) -> Option<ExprId> {
         self.body
     }
 
-    /// Set where the source was read as an EPP template.
+    /// The template's properties, if the source was read as an EPP template.
     pub fn epp(&self) -> Option<&Epp> {
         self.epp.as_ref()
     }
@@ -218,7 +219,7 @@ impl Ast {
         self.exprs[index(id.0)]
     }
 
-    /// Where Puppet's messages about this expression point.
+    /// The position that Puppet's messages about this expression report.
     pub fn span(&self, id: ExprId) -> Span {
         self.spans[index(id.0)]
     }
@@ -232,7 +233,7 @@ impl Ast {
         &self.texts[index(sym.0)]
     }
 
-    /// The members of a list.
+    /// The members of a list, in the order of the source.
     pub fn get<T: Pooled>(&self, slice: Slice<T>) -> &[T] {
         &T::pool(self)[slice.range()]
     }
@@ -266,17 +267,17 @@ impl Ast {
         }
     }
 
-    /// Every expression, children before their parents.
+    /// Iterates over every expression, children before their parents.
     pub fn ids(&self) -> impl Iterator<Item = ExprId> + use<> {
         (0..self.exprs.len()).map(|at| ExprId(next_id(at)))
     }
 
-    /// Memory that the tree takes, texts included, the source not.
+    /// Bytes of memory that the tree takes, including texts but not the source.
     pub fn heap_bytes(&self) -> usize {
         fn table<T>(table: &Vec<T>) -> usize {
             table.capacity() * size_of::<T>()
         }
-        // an Arc<str> has two counters before its text
+        // an `Arc<str>` has two counters before its text
         let texts: usize = self.texts.iter().map(|text| text.len() + 16).sum();
         texts
             + table(&self.exprs)
@@ -297,7 +298,7 @@ impl Ast {
             + table(&self.comments)
     }
 
-    /// Number of expressions.
+    /// Number of expressions in the tree.
     pub fn len(&self) -> usize {
         self.exprs.len()
     }
@@ -312,7 +313,8 @@ impl Sym {
         Self(id)
     }
 
-    /// Position in the order of first sight: symbols can index a table of the evaluator.
+    /// Position in the order of first occurrence, so that symbols can index a table of the
+    /// evaluator.
     #[must_use]
     pub fn index(self) -> usize {
         index(self.0)
@@ -320,7 +322,7 @@ impl Sym {
 }
 
 impl ExprId {
-    /// Position in the arena: expressions can index a table of the evaluator.
+    /// Position in the arena, so that expressions can index a table of the evaluator.
     #[must_use]
     pub fn index(self) -> usize {
         index(self.0)

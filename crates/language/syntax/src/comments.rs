@@ -1,11 +1,11 @@
-//! Comments, kept beside the tree, and the documentation of definitions found in them: [`Comment`].
+//! Comments, stored beside the tree, and the documentation of definitions in them: [`Comment`].
 //!
-//! Rule: a comment belongs to a definition when nothing but blanks of one line stands between them.
+//! Invariant: a comment belongs to a definition if only the blanks of one line are between them.
 
 use crate::Span;
 use crate::ast::{Ast, Definition};
 
-/// A comment, marks included.
+/// A comment, including its comment marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Comment {
     pub span: Span,
@@ -20,11 +20,11 @@ pub enum CommentKind {
     Block,
 }
 
-/// The comment lines right above a definition, marks and one blank removed; what `@summary`,
-/// `@param` and `@api` are read from. Empty where there are none.
+/// The comment lines directly above a definition, without marks and one blank. They contain
+/// `@summary`, `@param` and `@api`. Empty if there are none.
 pub fn doc_lines<'a>(ast: &'a Ast, definition: &Definition) -> Vec<&'a str> {
     let text = ast.source().text();
-    // an alias is pointed to by its name, which stands behind `type`
+    // the span of an alias is its name, which comes after `type`
     let before_it = &text[..definition.span.start as usize];
     let mut below = before_it.rfind('\n').map_or(0, |at| at + 1);
     let before = ast

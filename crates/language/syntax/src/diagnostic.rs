@@ -1,40 +1,40 @@
-//! What is wrong with a source: [`Diagnostic`], as data.
+//! Findings about a source, as data: [`Diagnostic`].
 //!
-//! Rule: `code` and `message` are Puppet's own, so that scripts which match on them go on working;
-//! what Puppet does not say (what was expected, where a bracket was opened, what was probably meant)
-//! stands in labels and help. Nothing is printed here.
+//! Invariant: `code` and `message` are Puppet's own, so that scripts that match on them continue to
+//! work. Labels and help contain the information that Puppet does not give (the expected token, the
+//! position of the opening bracket, the likely intention). Nothing is printed here.
 
 use std::borrow::Cow;
 
 use crate::Span;
 
-/// One finding.
+/// One finding: an error, a warning or a deprecation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Puppet's name of the issue, `SYNTAX_ERROR`.
+    /// Puppet's name of the issue, such as `SYNTAX_ERROR`.
     pub code: &'static str,
     pub severity: Severity,
-    /// Starts where Puppet says that the error is.
+    /// Its start is the position of the error according to Puppet.
     pub span: Span,
-    /// As Puppet words it.
+    /// The message in Puppet's wording.
     pub message: String,
-    /// What to write at the span, `expected …`.
+    /// Text to show at the span, such as `expected …`.
     pub label: Option<Cow<'static, str>>,
-    /// Other places that belong to it.
+    /// Other positions that are related to the finding.
     pub labels: Vec<Label>,
-    /// What to do.
+    /// Suggestions for a remedy, in order.
     pub help: Vec<Cow<'static, str>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     Warning,
-    /// A warning about what a later Puppet refuses.
+    /// A warning about a construct that a later version of Puppet refuses.
     Deprecation,
     Error,
 }
 
-/// Another place, and what it has to do with it.
+/// Another position, and its relation to the finding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Label {
     pub span: Span,

@@ -1,6 +1,6 @@
-//! Each different text of a file once: [`Interner`].
+//! Interning of the texts of a file: [`Interner`].
 //!
-//! Rule: equal texts get equal symbols; symbols are indices in the order of first sight.
+//! Invariant: equal texts get equal symbols; symbols are indices in the order of first occurrence.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::ast::Sym;
 use crate::source::as_u32;
 
-/// Open addressing over the texts; at most half full.
+/// A hash table with open addressing over the texts, at most half full.
 #[derive(Debug)]
 pub(crate) struct Interner {
     texts: Vec<Arc<str>>,
@@ -91,6 +91,6 @@ fn hash(bytes: &[u8]) -> u64 {
     let rest = chunks.remainder();
     word[..rest.len()].copy_from_slice(rest);
     add(u64::from_le_bytes(word));
-    // the low bits of a product depend only on low bits: bring the high ones down
+    // the low bits of a product depend only on low bits: mix the high ones in
     state ^ (state >> 32)
 }

@@ -1,12 +1,12 @@
-//! Source text to tokens: [`lex`]. Main type: [`Lexer`].
+//! Converts source text to tokens: [`lex`]. Main type: [`Lexer`].
 //!
-//! The language is lexed in modes: code, quoted text, heredoc text, text of an EPP template. What a
-//! character means depends on the token before it (`/`, `{`), on the blank before it (`[`), on
-//! whether it is first on its line (`(`), and on heredocs that wait for the next newline.
+//! The language is lexed in modes: code, quoted text, heredoc text, text of an EPP template. The
+//! meaning of a character depends on the token before it (`/`, `{`), on the blank before it (`[`),
+//! on whether it is first on its line (`(`), and on heredocs whose text begins at the next newline.
 //!
-//! Rules: any input gives a list of tokens that ends with [`Kind::End`]; every byte belongs to one
-//! token, one comment or to what is between them; a fault is one [`Kind::Error`] token in the place
-//! where Puppet would have stopped, and its diagnostic.
+//! Invariants: every input results in a list of tokens that ends with [`Kind::End`]; every byte
+//! belongs to one token, to one comment or to the space between them; a fault is one
+//! [`Kind::Error`] token at the position where Puppet would have stopped, with its diagnostic.
 
 mod epp;
 mod escapes;
@@ -26,7 +26,7 @@ use crate::intern::Interner;
 use crate::source::as_u32;
 use crate::token::{Kind, Token};
 
-/// What a source is read as.
+/// The kind of source to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Mode {
     pub(crate) epp: bool,
@@ -34,19 +34,19 @@ pub(crate) struct Mode {
     pub(crate) tasks: bool,
 }
 
-/// All that lexing gives.
+/// The result of lexing.
 #[derive(Debug)]
 pub(crate) struct Lexed {
     pub(crate) tokens: Vec<Token>,
     pub(crate) comments: Vec<Comment>,
     pub(crate) interner: Interner,
-    /// Faults with the index of the token that stands for each.
+    /// Faults, each with the index of the error token that represents it.
     pub(crate) faults: Vec<(usize, Diagnostic)>,
     pub(crate) warnings: Vec<Diagnostic>,
 }
 
 impl Lexed {
-    /// Whether there is more in the source than is read.
+    /// True if the source has more tokens than the limit allows.
     pub(crate) fn is_full(&self) -> bool {
         self.tokens.len() + self.comments.len() > MAX_TOKENS
     }
@@ -76,24 +76,24 @@ pub(crate) fn lex(text: &str, mode: Mode) -> Lexed {
     out
 }
 
-/// Where the text of a lexer stands in the file.
+/// The position of a lexer's text in the file.
 #[derive(Debug)]
 pub(crate) enum Places {
     Whole,
     /// Text of a heredoc.
     Lines {
-        /// Where the first line begins, margin included: the place of the text itself.
+        /// Start of the first line including its margin: the position of the text itself.
         start: u32,
         /// (offset in the text, offset in the file) of each line, margins left out.
         lines: Vec<(u32, u32)>,
     },
 }
 
-/// A place that the lexer cannot go on from: the end of the input is next.
+/// A position from which the lexer cannot continue; the next token is the end of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stop;
 
-/// What a step gave.
+/// The result of a step of the lexer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Trivia,
@@ -108,16 +108,16 @@ struct Lexer<'s, 'o> {
     pos: usize,
     places: Places,
     mode: Mode,
-    /// Set inside `<% %>`.
+    /// The current tag, while inside `<% %>`.
     epp: Option<epp::Tag>,
     epp_open: bool,
-    /// What regular expressions and selectors look back at.
+    /// The previous token's kind, on which regular expressions and selectors depend.
     after: Kind,
     line_start: usize,
     braces: i32,
-    /// Where the text after the heredocs of this line goes on.
+    /// Position after the heredoc texts of this line, where lexing continues at the newline.
     newline_jump: Option<usize>,
-    /// Interpolations around this place.
+    /// Number of interpolations around this position.
     depth: usize,
     out: &'o mut Lexed,
 }
@@ -146,7 +146,7 @@ impl<'s, 'o> Lexer<'s, 'o> {
         while self.pos < self.text.len() {
             let has_all_faults = self.depth == 0 && self.out.faults.len() >= MAX_SYNTAX_ERRORS;
             if has_all_faults || self.out.is_full() {
-                // More would not be told.
+                // Further faults would not be reported.
                 self.pos = self.text.len();
                 return;
             }
@@ -168,7 +168,7 @@ impl<'s, 'o> Lexer<'s, 'o> {
         }
     }
 
-    /// One token, one group of tokens, or one stretch of blanks or comment.
+    /// Reads one token, one group of tokens, or one stretch of blanks or comment.
     fn step(&mut self) -> Result<Step, Stop> {
         let byte = self.text.as_bytes()[self.pos];
         match byte {
@@ -211,7 +211,7 @@ impl<'s, 'o> Lexer<'s, 'o> {
         }
     }
 
-    /// A blank of Unicode, or a character that means nothing.
+    /// A Unicode blank, or a character without a meaning.
     fn not_ascii(&mut self) -> Step {
         let character = self.text[self.pos..].chars().next().unwrap_or(' ');
         let start = self.pos;
@@ -252,7 +252,7 @@ impl<'s, 'o> Lexer<'s, 'o> {
         Step::Trivia
     }
 
-    /// `/…/` where a value may begin, else the operator.
+    /// Reads `/…/` where a value may begin, and the operator elsewhere.
     fn regex_or_division(&mut self) -> Step {
         let start = self.pos;
         if !self.after.ends_operand() {
@@ -273,7 +273,7 @@ impl<'s, 'o> Lexer<'s, 'o> {
         self.token(Kind::Div, start, None)
     }
 
-    /// Puppet compiles a regular expression where it meets it, so a bad one is a fault here.
+    /// Puppet compiles a regular expression when lexing it, so an invalid one is a fault here.
     fn regex(&mut self, start: usize, value: Sym) -> Step {
         let source = self.out.interner.text(value);
         let Err(error) = ruby_regex::Regex::new(source) else {
@@ -286,7 +286,7 @@ impl<'s, 'o> Lexer<'s, 'o> {
 
     // --- what all modes use ---
 
-    /// The byte so far ahead; 0 at the end.
+    /// The byte at the given distance ahead; 0 at the end.
     fn peek(&self, ahead: usize) -> u8 {
         self.text
             .as_bytes()
@@ -295,7 +295,7 @@ impl<'s, 'o> Lexer<'s, 'o> {
             .unwrap_or(0)
     }
 
-    /// A place of this lexer's text as a place of the file.
+    /// Converts a position of this lexer's text to a position of the file.
     fn place(&self, at: usize) -> u32 {
         match &self.places {
             Places::Whole => as_u32(at),
@@ -309,7 +309,7 @@ impl<'s, 'o> Lexer<'s, 'o> {
         }
     }
 
-    /// The last byte is mapped, not the one after it: that may stand behind a margin.
+    /// The last byte is mapped, not the one after it, which may be behind a margin.
     fn span(&self, range: std::ops::Range<usize>) -> Span {
         let start = self.place(range.start);
         if range.is_empty() {
@@ -318,7 +318,7 @@ impl<'s, 'o> Lexer<'s, 'o> {
         Span::new(start, self.place(range.end - 1) + 1)
     }
 
-    /// A token from `start` to here.
+    /// A token from `start` to the current position.
     fn token(&mut self, kind: Kind, start: usize, value: Option<Sym>) -> Step {
         self.token_to(kind, start..self.pos, value)
     }
@@ -329,7 +329,7 @@ impl<'s, 'o> Lexer<'s, 'o> {
         Step::Token(kind)
     }
 
-    /// A fault: its token and its diagnostic, to which the caller may add.
+    /// A fault: its token and its diagnostic, which the caller may extend.
     fn fault(
         &mut self,
         code: &'static str,
@@ -355,7 +355,7 @@ impl<'s, 'o> Lexer<'s, 'o> {
     }
 }
 
-/// What Ruby's `[[:blank:]]` takes beyond ASCII.
+/// The blanks that Ruby's `[[:blank:]]` matches beyond ASCII.
 pub(crate) fn is_blank(character: char) -> bool {
     matches!(
         character,
@@ -364,7 +364,7 @@ pub(crate) fn is_blank(character: char) -> bool {
     )
 }
 
-/// Does an odd number of backslashes stand at the end?
+/// True if the text ends with an odd number of backslashes.
 fn escaped(before: &[u8]) -> bool {
     let run = before
         .iter()

@@ -1,7 +1,8 @@
-//! The Puppet language as text: source in, tree and diagnostics out. Main function: [`parse`].
+//! Lexing, parsing and validation of the Puppet language: source in, tree and diagnostics out. Main
+//! function: [`parse`].
 //!
-//! Rule: this crate knows nothing of evaluation, does no I/O, and never fails: every input gives a
-//! tree, be it partial, and the list of what is wrong with it.
+//! Invariant: this crate does not evaluate, does no I/O, and never fails: every input results in a
+//! tree, which may be partial, and the list of its faults.
 
 pub mod ast;
 pub mod comments;
@@ -32,30 +33,31 @@ pub use self::source::{Position, Source, Span};
 pub use self::token::Kind;
 pub use self::validate::Location;
 
-/// How a source is read.
+/// The kind of source to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
     /// A template: text with code in `<% %>`.
     pub epp: bool,
-    /// `plan` and `apply` are keywords, and what belongs to catalogs is refused.
+    /// True if `plan` and `apply` are keywords, and constructs of catalogs are refused.
     pub tasks: bool,
 }
 
-/// What a source gave.
+/// The result of reading a source.
 #[derive(Debug)]
 pub struct Parsed {
-    /// Partial where there are errors.
+    /// The tree; partial if there are errors.
     pub ast: Ast,
-    /// In the order in which Puppet would meet them; the first error is the one that it reports.
+    /// Faults in the order in which Puppet would meet them; the first error is the one that Puppet
+    /// reports.
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Reads and validates a source.
+/// Parses and validates a source.
 pub fn parse(source: &Arc<Source>, options: Options) -> Parsed {
     parse_at(source, options, None)
 }
 
-/// The same for a file of a module, which may define only what its path says.
+/// Parses and validates a file of a module, which may define only the name that its path implies.
 pub fn parse_at(source: &Arc<Source>, options: Options, location: Option<&Location>) -> Parsed {
     let (parsed, numbers) = syntax_of(source, options);
     if parsed.diagnostics.iter().any(Diagnostic::is_error) {
@@ -70,12 +72,12 @@ pub fn parse_at(source: &Arc<Source>, options: Options, location: Option<&Locati
     Parsed { ast, diagnostics }
 }
 
-/// Code inside a heredoc. Heredocs in it are not looked into, so this ends.
+/// Parses code inside a heredoc. Heredocs in it are not parsed, which bounds the recursion.
 fn parse_nested(source: &Arc<Source>, options: Options) -> Parsed {
     syntax_of(source, options).0
 }
 
-/// The tree and the faults of syntax; and the literals that are too large.
+/// The tree with its syntax errors, and the literals that are too large.
 fn syntax_of(source: &Arc<Source>, options: Options) -> (Parsed, Vec<(ast::ExprId, Diagnostic)>) {
     if source.text().len() > MAX_SOURCE_BYTES {
         let message = format!("The source is larger than {MAX_SOURCE_BYTES} bytes");
@@ -116,7 +118,7 @@ fn syntax_of(source: &Arc<Source>, options: Options) -> (Parsed, Vec<(ast::ExprI
     let mut faults = lexed.faults;
     faults.extend(tree.faults);
     faults.sort_by_key(|(token, _)| *token);
-    // Where the lexer gave up, the end of its tokens is no fault of the source.
+    // If the lexer gave up, the end of its tokens is no fault of the source.
     faults.truncate(MAX_SYNTAX_ERRORS);
     let mut diagnostics: Vec<Diagnostic> = faults.into_iter().map(|(_, fault)| fault).collect();
     diagnostics.extend(lexed.warnings);
@@ -124,8 +126,8 @@ fn syntax_of(source: &Arc<Source>, options: Options) -> (Parsed, Vec<(ast::ExprI
     (Parsed { ast, diagnostics }, tree.numbers)
 }
 
-/// Parses on the caller's stack what every stack can hold, and on a stack of its own what nests more
-/// deeply than any real manifest.
+/// Parses on the caller's stack if the nesting fits every stack, and on a separate stack if it is
+/// deeper than in any real manifest.
 fn tree(source: &Arc<Source>, lexed: &mut Lexed) -> Result<Tree, Depth> {
     let shallow = parser::parse_tokens(source, lexed, SHALLOW_DEPTH);
     let Err(depth) = shallow else {

@@ -1,12 +1,12 @@
-//! Tokens to a tree: [`parse_tokens`]. Main type: [`Parser`].
+//! Converts tokens to a tree: [`parse_tokens`]. Main type: [`Parser`].
 //!
 //! Recursive descent, with binding powers for operators. The functions are named after the parts of
-//! the language; each consumes what it recognises and fails at the first token that cannot follow,
-//! which is where Puppet's generated parser fails too.
+//! the language; each consumes the tokens that it recognises and fails at the first token that
+//! cannot follow, which is where Puppet's generated parser fails too.
 //!
-//! Rules: after a fault the parser goes on at the next statement, so one run finds the faults of the
-//! whole file, up to [`MAX_SYNTAX_ERRORS`]; recursion is counted, and a source that nests too deeply
-//! for this stack gives [`Depth`] and no overflow.
+//! Invariants: after a fault the parser continues at the next statement, so one run finds the
+//! faults of the whole file, up to [`MAX_SYNTAX_ERRORS`]; recursion is counted, and a source that
+//! nests too deeply for this stack results in [`Depth`] instead of an overflow.
 
 mod calls;
 mod control;
@@ -31,23 +31,23 @@ use crate::lexer::Lexed;
 use crate::token::{Kind, Token};
 use crate::{Source, Span};
 
-/// The source nests more deeply than it was allowed to.
+/// The source nests more deeply than the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Depth {
-    /// Where the limit was passed.
+    /// The position at which the limit was exceeded.
     pub(crate) at: Span,
 }
 
-/// A part could not be read; the diagnostic is there already.
+/// A part could not be read; its diagnostic is already recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Failed;
 
 type Parsed<T> = Result<T, Failed>;
 
-/// What parsing gives.
+/// The result of parsing.
 pub(crate) struct Tree {
     pub(crate) ast: Ast,
-    /// With the index of the token at which each was found.
+    /// Faults, each with the index of the token at which it was found.
     pub(crate) faults: Vec<(usize, Diagnostic)>,
     /// Literals that are too large: a fault of their value, not of the syntax.
     pub(crate) numbers: Vec<(ExprId, Diagnostic)>,
@@ -61,16 +61,16 @@ struct Parser<'t> {
     builder: Builder,
     faults: Vec<(usize, Diagnostic)>,
     numbers: Vec<(ExprId, Diagnostic)>,
-    /// Names of the classes and plans around this place.
+    /// Names of the classes and plans around this position.
     namespace: Vec<Sym>,
-    /// Brackets that are open here, by the index of their token.
+    /// Brackets that are open here, as indices of their tokens.
     open: Vec<usize>,
     depth: u32,
     max_depth: u32,
     too_deep: Option<Depth>,
 }
 
-/// Reads the tokens. `max_depth` is what the stack allows.
+/// Parses the tokens. `max_depth` is the nesting that the stack allows.
 pub(crate) fn parse_tokens(
     source: &Arc<Source>,
     lexed: &mut Lexed,
@@ -145,7 +145,8 @@ impl Parser<'_> {
         self.tokens[self.at.saturating_sub(1)].span
     }
 
-    /// From the first token to the one before this one; empty if there is none between.
+    /// The span from the first token to the one before the current one; empty if there is none
+    /// between.
     fn text_from(&self, first: usize) -> Span {
         match self.at > first {
             true => self.tokens[first].span.to(self.last_span()),
@@ -163,7 +164,7 @@ impl Parser<'_> {
 
     // --- consuming them ---
 
-    /// Takes the token. The end is never passed.
+    /// Consumes the token. The end is never passed.
     fn bump(&mut self) -> Token {
         let token = self.tokens[self.at];
         match token.kind {
@@ -193,7 +194,7 @@ impl Parser<'_> {
         there
     }
 
-    /// Takes a token of this kind, or fails naming what was expected.
+    /// Consumes a token of this kind, or fails with the name of the expected one.
     fn expect(&mut self, kind: Kind, expected: &'static str) -> Parsed<Token> {
         if self.kind() == kind {
             Ok(self.bump())
@@ -224,7 +225,7 @@ impl Parser<'_> {
         result
     }
 
-    /// Nothing more is to be read: too deep, or too many faults.
+    /// True if parsing ends here: too deep, or too many faults.
     fn given_up(&self) -> bool {
         self.too_deep.is_some() || self.faults.len() >= MAX_SYNTAX_ERRORS
     }

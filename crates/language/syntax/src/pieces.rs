@@ -1,6 +1,6 @@
-//! A source cut into pieces: [`pieces`], for what shows or rewrites sources.
+//! Divides a source into pieces for display or rewriting: [`pieces`].
 //!
-//! Rule: the pieces lie side by side and together are the source, whatever it is.
+//! Invariant: the pieces are adjacent and together are the source, whatever its contents.
 
 use crate::comments::CommentKind;
 use crate::lexer::{self, Mode};
@@ -15,17 +15,17 @@ pub struct Piece {
     pub span: Span,
 }
 
-/// What a stretch is.
+/// The kind of a stretch of source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PieceKind {
     Token(Kind),
     Comment(CommentKind),
-    /// What has no meaning of its own: blanks, `}` of an interpolation, margins and end tags of
-    /// heredocs, tags of templates, and what could not be read.
+    /// Text without a meaning of its own: blanks, `}` of an interpolation, margins and end tags of
+    /// heredocs, tags of templates, and unreadable text.
     Between,
 }
 
-/// Cuts a source into its pieces, in their order.
+/// Divides a source into its pieces, in their order.
 pub fn pieces(source: &Source, options: Options) -> Vec<Piece> {
     let mode = Mode {
         epp: options.epp,
@@ -57,7 +57,7 @@ fn side_by_side(found: &[Piece], end: u32) -> Vec<Piece> {
     };
     for piece in found {
         add(PieceKind::Between, at, piece.span.start);
-        // a number that is refused reaches back over what was taken before
+        // a refused number may start before the end of the previous piece
         let start = piece.span.start.max(at);
         add(piece.kind, start, piece.span.end);
         at = at.max(piece.span.end);

@@ -1,8 +1,8 @@
-//! Plain values as Ruby prints them, which Puppet's messages show: [`ruby_float`], [`ruby_inspect`].
+//! Plain values as Ruby prints them in Puppet's messages: [`ruby_float`], [`ruby_inspect`].
 
 use std::fmt::Write as _;
 
-/// The shortest text that gives the float back: `1.0`, `1.0e-05`, `1.0e+15`.
+/// The shortest text that parses to the same float: `1.0`, `1.0e-05`, `1.0e+15`.
 #[must_use]
 pub fn ruby_float(number: f64) -> String {
     if number.is_nan() {
@@ -40,7 +40,7 @@ pub fn ruby_float(number: f64) -> String {
     format!("{mantissa}{point}e{sign}{:02}", exponent.abs())
 }
 
-/// `String#inspect` of a UTF-8 text. Characters that Unicode has not assigned are taken for printable.
+/// `String#inspect` of a UTF-8 text. Characters that Unicode has not assigned count as printable.
 #[must_use]
 pub fn ruby_inspect(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);

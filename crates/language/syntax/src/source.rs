@@ -1,6 +1,6 @@
-//! The text of one file and places in it: [`Source`], [`Span`], [`Position`].
+//! The text of one file and positions in it: [`Source`], [`Span`], [`Position`].
 //!
-//! Rule: places are bytes everywhere; lines and columns are computed only when somebody reads them.
+//! Invariant: positions are byte offsets everywhere; lines and columns are computed only on demand.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,7 +13,7 @@ pub struct Span {
     pub end: u32,
 }
 
-/// Line and column, both from 1; columns count characters, as Puppet's do.
+/// Line and column, both counted from 1; columns count characters, as Puppet's do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Position {
     pub line: u32,
@@ -25,7 +25,7 @@ pub struct Position {
 pub struct Source {
     name: Option<Arc<str>>,
     text: Arc<str>,
-    /// Where each line starts; made when first asked for.
+    /// Start of each line; computed at first use.
     line_starts: OnceLock<Box<[u32]>>,
 }
 
@@ -62,7 +62,7 @@ impl Span {
 // === impl Source ===
 
 impl Source {
-    /// `name` is the path that messages show; code from a string has none.
+    /// Creates a source. `name` is the path that messages show; code from a string has none.
     pub fn new(name: Option<&str>, text: impl Into<Arc<str>>) -> Self {
         Self {
             name: name.map(Arc::from),
@@ -71,8 +71,8 @@ impl Source {
         }
     }
 
-    /// The source that bytes are. Bytes that are not UTF-8 are a fault, and are replaced so that it
-    /// can be shown.
+    /// Decodes bytes to a source. Bytes that are not UTF-8 are a fault, and are replaced so that
+    /// the text can be shown.
     pub fn decode(name: Option<&str>, bytes: &[u8]) -> (Self, Option<Diagnostic>) {
         let fault = byte_order_mark(bytes).or_else(|| not_utf8(bytes));
         (Self::new(name, String::from_utf8_lossy(bytes)), fault)
@@ -86,12 +86,12 @@ impl Source {
         &self.text
     }
 
-    /// The text of a span; empty where the span is not one of this source.
+    /// The text of a span; empty if the span is not within this source.
     pub fn slice(&self, span: Span) -> &str {
         self.text.get(span.range()).unwrap_or("")
     }
 
-    /// Line and column of a byte. A place past the end is the end.
+    /// Line and column of a byte offset. An offset past the end counts as the end.
     pub fn position(&self, byte: u32) -> Position {
         let starts = self.line_starts();
         let line = starts.partition_point(|start| *start <= byte).max(1);
@@ -106,7 +106,7 @@ impl Source {
         }
     }
 
-    /// Only the line of a byte: what most messages of the evaluator need.
+    /// The line of a byte offset, which is all that most messages of the evaluator need.
     pub fn line(&self, byte: u32) -> u32 {
         as_u32(
             self.line_starts()
@@ -124,12 +124,13 @@ impl Source {
     }
 }
 
-/// Sources are bounded by [`crate::defaults::MAX_SOURCE_BYTES`], so offsets fit.
+/// Converts an offset. Sources are bounded by [`crate::defaults::MAX_SOURCE_BYTES`], so offsets
+/// fit.
 pub(crate) fn as_u32(offset: usize) -> u32 {
     u32::try_from(offset).unwrap_or(u32::MAX)
 }
 
-/// What Unicode and others put before a text; Puppet takes none of them.
+/// Byte order marks of Unicode and other encodings; Puppet accepts none of them.
 const MARKS: [(&str, &[u8]); 10] = [
     ("UTF-32", &[0x00, 0x00, 0xFE, 0xFF]),
     ("UTF-32", &[0xFF, 0xFE, 0x00, 0x00]),

@@ -1,7 +1,7 @@
 //! The tokens of the language: [`Token`], [`Kind`].
 //!
-//! Rule: a token knows its place in the file, also inside a heredoc whose margin is gone, and
-//! whatever the parser needs of its text is interned, so the parser never reads the source.
+//! Invariant: a token has its position in the file, even inside a heredoc whose margin is removed,
+//! and the text that the parser needs is interned, so the parser never reads the source.
 
 use crate::Span;
 use crate::ast::Sym;
@@ -11,24 +11,24 @@ use crate::ast::Sym;
 pub(crate) struct Token {
     pub(crate) kind: Kind,
     pub(crate) span: Span,
-    /// Name, number or string: what the parser builds the node of.
+    /// The name, number or string from which the parser builds the node.
     pub(crate) value: Option<Sym>,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The end of the input.
     End,
     /// A fault that the lexer has reported.
     Error,
-    /// A character that begins nothing.
+    /// A character that begins no token.
     Other,
     Name,
     Word,
     ClassRef,
     Number,
-    /// Without interpolation, of any quotes; also the text of a heredoc.
+    /// Text without interpolation, in either kind of quotes; also the text of a heredoc.
     String,
     /// `"text${`
     DqPre,
@@ -79,7 +79,7 @@ pub enum Kind {
     SelBrace,
     RBrace,
     LParen,
-    /// `(` first on its line: never the arguments of a call.
+    /// `(` first on its line, which never begins the arguments of a call.
     WsLParen,
     RParen,
     // operators and punctuation
@@ -129,7 +129,7 @@ pub enum Kind {
     OutEdgeSub,
 }
 
-/// The words that are keywords everywhere.
+/// The words that are keywords in every mode.
 pub(crate) const KEYWORDS: &[(&str, Kind)] = &[
     ("and", Kind::And),
     ("attr", Kind::Attr),
@@ -153,13 +153,13 @@ pub(crate) const KEYWORDS: &[(&str, Kind)] = &[
     ("unless", Kind::Unless),
 ];
 
-/// The words that are keywords where plans may stand.
+/// The words that are keywords where plans are allowed.
 pub(crate) const TASK_KEYWORDS: &[(&str, Kind)] = &[("apply", Kind::Apply), ("plan", Kind::Plan)];
 
 // === impl Kind ===
 
 impl Kind {
-    /// The text of a token that is always written the same.
+    /// The text of a token whose text is fixed; `None` for others.
     #[must_use]
     pub fn fixed_text(self) -> Option<&'static str> {
         let keyword = KEYWORDS.iter().chain(TASK_KEYWORDS);
@@ -217,7 +217,7 @@ impl Kind {
         })
     }
 
-    /// Does `/` after this token divide? Otherwise it begins a regular expression.
+    /// True if `/` after this token is a division; otherwise it begins a regular expression.
     pub(crate) fn ends_operand(self) -> bool {
         matches!(
             self,
@@ -241,12 +241,12 @@ impl Kind {
         )
     }
 
-    /// A keyword that is one without tasks too.
+    /// True for a keyword of every mode, not only of tasks.
     pub(crate) fn is_plain_keyword(self) -> bool {
         KEYWORDS.iter().any(|(_, kind)| *kind == self)
     }
 
-    /// Every keyword is fine as the name of an attribute, but for the two booleans.
+    /// Every keyword may be the name of an attribute, except the two booleans.
     pub(crate) fn is_attribute_name(self) -> bool {
         self == Self::Name
             || (!matches!(self, Self::True | Self::False)

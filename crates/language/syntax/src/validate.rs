@@ -1,11 +1,11 @@
-//! What is well formed and still wrong: [`validate`]. Main type: [`Validator`].
+//! Validation of well-formed code: [`validate`]. Main type: [`Validator`].
 //!
-//! The checks are those of Puppet's validator, with Puppet's words and places, in the order in which
-//! it walks the tree (parents before children), so the first error is the one that it reports.
-//! Severities are those of Puppet 8, which are those of Puppet 7 with `strict=error`.
+//! The checks are those of Puppet's validator, with Puppet's wording and positions, in the order in
+//! which it walks the tree (parents before children), so the first error is the one that Puppet
+//! reports. Severities are those of Puppet 8, which are those of Puppet 7 with `strict=error`.
 //!
-//! Rules: the walk has its own stack, so no tree is too high for it; and no check looks at the whole path
-//! or the whole list of anything, so the time grows as the source does.
+//! Invariants: the walk has its own stack, so no tree is too deep for it; and no check scans the
+//! whole path or a whole list, so the time grows linearly with the source.
 
 mod children;
 mod definitions;
@@ -32,7 +32,7 @@ use crate::ast::{
 use crate::defaults::MAX_VALIDATION_FAULTS;
 use crate::diagnostic::Diagnostic;
 
-/// A part of the tree: an expression, or one of what they are made of.
+/// A part of the tree: an expression, or one of its components.
 #[derive(Debug, Clone, Copy)]
 enum Part {
     Expr(ExprId),
@@ -57,20 +57,20 @@ struct Validator<'a> {
     ast: &'a Ast,
     tasks: bool,
     location: Option<&'a Location>,
-    /// Bit by expression: does it do nothing but give a value?
+    /// For each expression: true if it only returns a value and has no effect.
     idle: Vec<bool>,
-    /// By expression: what in it gives no value.
+    /// For each expression: the part of it that returns no value.
     valueless: Vec<Option<ExprId>>,
-    /// Made when the first hash or parameter asks for it.
+    /// Computed when the first hash or parameter needs it.
     literals: OnceCell<Literals<'a>>,
-    /// What contains the part at hand, outermost first.
+    /// The parts that contain the current part, outermost first.
     path: Vec<Part>,
-    /// How many blocks of `apply` are in the path.
+    /// Number of `apply` blocks in the path.
     applies: usize,
     found: Vec<Diagnostic>,
 }
 
-/// Checks a tree that has no syntax errors. `numbers` are faults of literals found by the parser.
+/// Checks a tree without syntax errors. `numbers` are faults of literals found by the parser.
 pub(crate) fn validate(
     ast: &Ast,
     tasks: bool,
@@ -222,7 +222,8 @@ impl<'a> Validator<'a> {
         self.report(Diagnostic::error(code, span, message));
     }
 
-    /// Some checks reach the same place on two ways, and some find faults by the thousand.
+    /// Records a fault once: some checks reach the same position in two ways, and some find
+    /// thousands of faults.
     fn report(&mut self, diagnostic: Diagnostic) {
         if self.found.len() >= MAX_VALIDATION_FAULTS {
             return;

@@ -1,7 +1,7 @@
-//! How the parser fills the arena: [`Builder`].
+//! [`Builder`], with which the parser fills the arena.
 //!
-//! Rule: nothing is changed once another node refers to it, but for what a later token says of it
-//! (the lambda of a call, the form of a resource).
+//! Invariant: a node does not change once another node refers to it, except for properties that a
+//! later token determines (the lambda of a call, the form of a resource).
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ impl Builder {
         Self { ast }
     }
 
-    /// The tree, its texts given and its tables cut to what they hold.
+    /// Completes the tree: adds its texts and shrinks its tables to their contents.
     pub(crate) fn finish(
         self,
         texts: Vec<Arc<str>>,

@@ -1,18 +1,18 @@
-//! What a file defines: [`Definition`].
+//! The definitions of a file: [`Definition`].
 //!
-//! Rule: names are as the language sees them, so a class or define inside a class has the outer
-//! names before its own.
+//! Invariant: names are fully qualified, so a class or define inside a class has the outer names
+//! before its own.
 
 use super::{Ast, Expr, ExprId, Param, Slice, Sym};
 use crate::Span;
 
-/// One definition.
+/// One definition of a file: a class, define, plan, function, node or type.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Definition {
     pub kind: DefinitionKind,
-    /// From the keyword to the closing brace.
+    /// The range from the keyword to the closing brace.
     pub span: Span,
-    /// The name where it is written; of a node, its first host.
+    /// The span of the name as written; for a node, of its first host.
     pub name_span: Span,
 }
 
@@ -31,29 +31,29 @@ pub enum DefinitionKind {
     TypeDefinition(TypeDefinition),
 }
 
-/// Name, parameters and body.
+/// Name, parameters and body of a definition.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Body {
     pub name: Sym,
     pub params: Slice<Param>,
-    /// Only functions have one.
+    /// The declared return type; only functions have one.
     pub return_type: Option<ExprId>,
-    /// None where the braces are empty.
+    /// `None` if the braces are empty.
     pub body: Option<ExprId>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Class {
     pub body: Body,
-    /// `inherits`, as written.
+    /// The name after `inherits`, as written.
     pub parent: Option<Sym>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Node {
-    /// Strings, regexes and `default`.
+    /// The hosts: strings, regular expressions and `default`.
     pub hosts: Slice<ExprId>,
-    /// Parsed to be refused.
+    /// The parent after `inherits`, which is parsed only to be refused.
     pub parent: Option<ExprId>,
     pub body: Option<ExprId>,
 }
@@ -61,7 +61,8 @@ pub struct Node {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct TypeAlias {
     pub name: Sym,
-    /// The short forms `= { … }` and `= Parent { … }` have become `Object[{ … }]` here.
+    /// The aliased type. The short forms `= { … }` and `= Parent { … }` are already expanded to
+    /// `Object[{ … }]`.
     pub type_expr: ExprId,
 }
 
@@ -78,14 +79,14 @@ pub struct TypeDefinition {
     pub body: Option<ExprId>,
 }
 
-/// Index of a [`Definition`].
+/// Index of a [`Definition`] in its file's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DefinitionId(pub(super) u32);
 
 // === impl Definition ===
 
 impl Definition {
-    /// Name of everything but nodes and type mappings.
+    /// The name of the definition; `None` for nodes and type mappings.
     #[must_use]
     pub fn name(&self) -> Option<Sym> {
         match self.kind {
@@ -99,7 +100,7 @@ impl Definition {
         }
     }
 
-    /// Name, parameters and body of classes, defines, plans and functions.
+    /// Name, parameters and body of a class, define, plan or function; `None` for others.
     #[must_use]
     pub fn body(&self) -> Option<&Body> {
         match &self.kind {
@@ -118,7 +119,7 @@ impl Ast {
         &self.definitions
     }
 
-    /// The definition that an expression is.
+    /// The definition that the expression stands for, if any.
     pub fn as_definition(&self, id: ExprId) -> Option<&Definition> {
         match self.expr(id) {
             Expr::Definition(id) => Some(self.definition(id)),

@@ -1,9 +1,10 @@
-//! What Puppet's messages call an expression: [`Ast::label`].
+//! The names that Puppet's messages use for expressions: [`Ast::label`].
 
 use super::{Ast, DefinitionKind, Expr, ExprId, UnaryOp};
 
 impl Ast {
-    /// `'==' expression`, `Array Expression`, `Host Class Definition`.
+    /// The name of the expression in messages: `'==' expression`, `Array Expression`, `Host Class
+    /// Definition`.
     pub fn label(&self, id: ExprId) -> String {
         let fixed = match self.expr(id) {
             Expr::Nop => "Nop Expression",
@@ -59,7 +60,7 @@ impl Ast {
 }
 
 impl DefinitionKind {
-    /// `Host Class Definition`
+    /// The name of the definition's kind in messages, such as `Host Class Definition`.
     #[must_use]
     pub fn label(&self) -> &'static str {
         match self {
@@ -75,7 +76,7 @@ impl DefinitionKind {
     }
 }
 
-/// A label with its article; Puppet counts `y` among the vowels.
+/// Prefixes a label with its indefinite article; Puppet counts `y` among the vowels.
 #[must_use]
 pub fn with_article(label: &str) -> String {
     let first = label.trim_start_matches(['"', '\'']).chars().next();
@@ -83,7 +84,7 @@ pub fn with_article(label: &str) -> String {
     format!("{} {label}", if vowel { "an" } else { "a" })
 }
 
-/// The same at the beginning of a sentence.
+/// Prefixes a label with its article, capitalised for the beginning of a sentence.
 #[must_use]
 pub fn with_capital_article(label: &str) -> String {
     format!("A{}", &with_article(label)[1..])

@@ -1,6 +1,6 @@
-//! The operators of the language, each with the text it is written as.
+//! The operators of the language, each with its text.
 
-/// Operators with two operands that give a value.
+/// Operators with two operands that return a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BinaryOp {
     Add,
@@ -30,11 +30,11 @@ pub enum UnaryOp {
     Not,
     /// `-`
     Minus,
-    /// `*`, the splat
+    /// `*`, the splat operator
     Unfold,
 }
 
-/// `=`, and the two that are parsed only to be refused by name.
+/// `=`, and the two operators that are parsed only to be refused by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AssignOp {
     Set,
@@ -42,7 +42,7 @@ pub enum AssignOp {
     Delete,
 }
 
-/// Order between resources.
+/// Relationship operators between resources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EdgeOp {
     /// `->`
@@ -55,18 +55,18 @@ pub enum EdgeOp {
     Subscribe,
 }
 
-/// How an attribute is given.
+/// The operator between an attribute and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AttributeOpKind {
     /// `=>`
     Set,
     /// `+>`
     Append,
-    /// `* =>`: the attributes of a hash
+    /// `* =>`: the attributes come from a hash
     Splat,
 }
 
-/// Is a resource made, or only described.
+/// The form of a resource: realized, virtual or exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ResourceForm {
     #[default]
@@ -104,7 +104,7 @@ impl BinaryOp {
         }
     }
 
-    /// `+ - * / % << >>`
+    /// True for the operators `+ - * / % << >>`.
     #[must_use]
     pub fn is_arithmetic(self) -> bool {
         matches!(
@@ -119,7 +119,7 @@ impl BinaryOp {
         )
     }
 
-    /// `== != < <= > >=`
+    /// True for the operators `== != < <= > >=`.
     #[must_use]
     pub fn is_comparison(self) -> bool {
         matches!(

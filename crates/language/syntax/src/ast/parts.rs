@@ -1,10 +1,10 @@
-//! The parts of expressions that are no expressions themselves: entries, options, attributes,
+//! The parts of expressions that are not expressions themselves: entries, options, attributes,
 //! parameters, lambdas, calls, collectors.
 
 use super::{AttributeOpKind, ExprId, ResourceForm, Slice, Sym};
 use crate::Span;
 
-/// `key => value` of a hash. Its span is the arrow, where Puppet points.
+/// `key => value` of a hash. Its span is the arrow, the position that Puppet reports.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HashEntry {
     pub key: ExprId,
@@ -16,9 +16,9 @@ pub struct HashEntry {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CaseOption {
     pub values: Slice<ExprId>,
-    /// The body; none where the braces are empty.
+    /// The body; `None` if the braces are empty.
     pub then: Option<ExprId>,
-    /// From the colon to the closing brace.
+    /// The range from the colon to the closing brace.
     pub span: Span,
 }
 
@@ -34,7 +34,7 @@ pub struct SelectorEntry {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct AttributeOp {
     pub kind: AttributeOpKind,
-    /// None for the splat.
+    /// The attribute's name; `None` for the splat.
     pub name: Option<Sym>,
     pub value: ExprId,
     pub span: Span,
@@ -43,45 +43,46 @@ pub struct AttributeOp {
 /// `title: attributes` of a resource expression.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ResourceBody {
-    /// May give a list of titles, or be `default`: then the body holds attributes for the others.
+    /// The title. It may evaluate to a list of titles, or be `default`; then the body holds the
+    /// attributes of the other titles.
     pub title: ExprId,
     pub ops: Slice<AttributeOp>,
 }
 
-/// `type { bodies }`
+/// A resource expression, `type { bodies }`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Resource {
     pub form: ResourceForm,
-    /// A name (`file`, `class` included), a type, or any expression that gives one.
+    /// A name (including `file` and `class`), a type, or any expression that evaluates to one.
     pub type_name: ExprId,
     pub bodies: Slice<ResourceBody>,
 }
 
-/// `Type <| query |> { ops }`
+/// A collector, `Type <| query |> { ops }`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Collect {
     pub type_expr: ExprId,
-    /// `<<| |>>`
+    /// True for the form `<<| |>>`, which collects exported resources.
     pub exported: bool,
-    /// None: everything.
+    /// The query; `None` collects everything.
     pub query: Option<ExprId>,
     pub query_span: Span,
     pub ops: Slice<AttributeOp>,
 }
 
-/// A call, of a function or of a method.
+/// A call of a function or of a method.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Call {
-    /// Of a function: a [`QName`](super::Expr::QName), or a type (`Integer('3')`). Of a method: the
-    /// [`NamedAccess`](super::Expr::NamedAccess), receiver and name.
+    /// For a function, a [`QName`](super::Expr::QName) or a type (`Integer('3')`). For a method,
+    /// the [`NamedAccess`](super::Expr::NamedAccess) with receiver and name.
     pub functor: ExprId,
     pub args: Slice<ExprId>,
     pub lambda: Option<LambdaId>,
-    /// Is the value asked for? A call that stands as a statement has no use for it.
+    /// True if the result is used; false if the call is a statement.
     pub rvalue: bool,
 }
 
-/// `|params| >> Type { body }`
+/// A lambda, `|params| >> Type { body }`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Lambda {
     pub params: Slice<Param>,
@@ -96,28 +97,28 @@ pub struct Param {
     pub name: Sym,
     pub type_expr: Option<ExprId>,
     pub default: Option<ExprId>,
-    /// `*$rest`
+    /// True for a parameter of the form `*$rest`.
     pub captures_rest: bool,
-    /// The variable.
+    /// The span of the variable.
     pub span: Span,
-    /// The whole text of the type, for people; empty where there is none.
+    /// The whole text of the type, for display; empty if there is none.
     pub type_text: Span,
-    /// The whole text of the default, for people; empty where there is none.
+    /// The whole text of the default, for display; empty if there is none.
     pub default_text: Span,
 }
 
-/// Index of a [`Call`].
+/// Index of a [`Call`] in its file's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CallId(pub(super) u32);
 
-/// Index of a [`Resource`].
+/// Index of a [`Resource`] in its file's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ResourceId(pub(super) u32);
 
-/// Index of a [`Collect`].
+/// Index of a [`Collect`] in its file's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CollectId(pub(super) u32);
 
-/// Index of a [`Lambda`].
+/// Index of a [`Lambda`] in its file's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LambdaId(pub(super) std::num::NonZeroU32);

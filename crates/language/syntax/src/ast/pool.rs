@@ -1,7 +1,7 @@
-//! How lists are kept in the arena: [`Slice`], a range of one of its tables.
+//! The storage of lists in the arena: [`Slice`], a range of one of its tables.
 //!
-//! Rule: a list is contiguous and never changes after parsing, so a list costs eight bytes in its
-//! owner and no allocation of its own.
+//! Invariant: a list is contiguous and never changes after parsing, so a list costs eight bytes in
+//! its owner and no allocation of its own.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -15,7 +15,7 @@ pub struct Slice<T> {
     of: PhantomData<fn() -> T>,
 }
 
-/// What the arena keeps lists of.
+/// Types of which the arena stores lists.
 pub trait Pooled: Sized {
     fn pool(ast: &Ast) -> &Vec<Self>;
     fn pool_mut(ast: &mut Ast) -> &mut Vec<Self>;

@@ -3,7 +3,7 @@
 use super::{Lexer, Step, Stop};
 use crate::token::Kind;
 
-/// The tag that code stands in.
+/// The tag that encloses the code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tag {
     /// `<%`
@@ -12,7 +12,7 @@ pub(super) enum Tag {
     Expression,
 }
 
-/// What a stretch of text ended with.
+/// The end of a stretch of text.
 enum Ending {
     Input,
     Tag { tag: Tag, start: usize },
@@ -26,7 +26,7 @@ impl Lexer<'_, '_> {
         }
     }
 
-    /// At `%>` or `-%>`.
+    /// Handles `%>` or `-%>`.
     pub(super) fn epp_end(&mut self, len: usize) -> Result<Step, Stop> {
         let start = self.pos;
         self.pos += len;
@@ -39,7 +39,7 @@ impl Lexer<'_, '_> {
         Ok(Step::Group)
     }
 
-    /// Text up to the next tag, as [`Kind::RenderString`].
+    /// Reads text up to the next tag, as [`Kind::RenderString`].
     fn template_text(&mut self, trim: bool) -> Result<(), Stop> {
         let start = self.pos;
         if start == self.text.len() {
@@ -120,7 +120,7 @@ impl Lexer<'_, '_> {
         Ok(Ending::Input)
     }
 
-    /// At the `#` of `<%#`. Gives whether the text behind is to be trimmed.
+    /// Reads a comment from the `#` of `<%#`. Returns true if the text after it is to be trimmed.
     fn template_comment(&mut self, text: &mut String) -> Result<bool, Stop> {
         let rest = &self.text.as_bytes()[self.pos..];
         let close =
@@ -139,7 +139,7 @@ impl Lexer<'_, '_> {
     }
 }
 
-/// Without leading blanks and the end of that line.
+/// Removes leading blanks and the line break after them.
 fn trimmed(part: &str) -> &str {
     let rest = part.trim_start_matches([' ', '\t']);
     let rest = rest.strip_prefix('\r').unwrap_or(rest);

@@ -1,22 +1,22 @@
-//! Backslashes in texts: [`unescape`].
+//! Escapes with backslashes in texts: [`unescape`].
 //!
-//! Which letters may be escaped depends on the kind of text ([`Escapes`]); a backslash before any
-//! other stays, with a warning in double quotes.
+//! The letters that may be escaped depend on the kind of text ([`Escapes`]); a backslash before any
+//! other character stays, with a warning in double quotes.
 
 use std::borrow::Cow;
 
-/// A set of what may stand behind a backslash.
+/// The set of characters that may follow a backslash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Escapes(u16);
 
-/// What was odd on the way.
+/// Irregularities found while unescaping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Odd {
     /// `\u` without digits.
     NoDigits,
-    /// A letter that means nothing here.
+    /// A letter that has no meaning as an escape here.
     Unknown(char),
-    /// A number that is no character: an error, not a warning.
+    /// A number that is not a character: an error, not a warning.
     NoCharacter,
 }
 
@@ -39,8 +39,8 @@ impl Escapes {
     pub(super) const NONE: Self = Self(0);
     pub(super) const DOUBLE_QUOTED: Self = Self(0x3FF);
 
-    /// Adds one by its name in a heredoc's tag, where `L` is the end of the line. False for a name
-    /// that is none, or that is there already.
+    /// Adds one escape by its name in a heredoc's tag, where `L` is the end of the line. Returns
+    /// false if the name is unknown or already present.
     pub(super) fn add_heredoc(&mut self, name: char) -> bool {
         let bit = match name {
             'L' => NEWLINE,
@@ -69,7 +69,7 @@ impl Escapes {
     }
 }
 
-/// The text without its escapes. `odd` is told of what is strange, with its offset.
+/// Removes the escapes from a text. `odd` receives each irregularity with its offset.
 pub(super) fn unescape<'t>(
     raw: &'t str,
     escapes: Escapes,
@@ -89,7 +89,7 @@ pub(super) fn unescape<'t>(
     Cow::Owned(text)
 }
 
-/// Takes one escape from the front of `rest`, which begins with a backslash; gives its length.
+/// Reads one escape from the front of `rest`, which begins with a backslash; returns its length.
 fn one(rest: &str, escapes: Escapes, text: &mut String, mut odd: impl FnMut(Odd)) -> usize {
     let Some(letter) = rest[1..].chars().next() else {
         text.push('\\');
@@ -151,7 +151,7 @@ fn unicode(rest: &str, text: &mut String, mut odd: impl FnMut(Odd)) -> usize {
     2 + len
 }
 
-/// The digits, and the length with braces.
+/// The digits, and their length including braces.
 fn unicode_digits(rest: &str) -> Option<(&str, usize)> {
     let hexadecimal = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_hexdigit());
     if let Some(inner) = rest.strip_prefix('{') {

@@ -1,8 +1,8 @@
-//! `@(TAG)` and the text it stands for, which begins on the next line.
+//! `@(TAG)` and its text, which begins on the next line.
 //!
-//! Rules: several heredocs of one line have their texts one after the other; the rest of the line is
-//! code. The margin is taken from lines that have exactly it, and places inside the text are those
-//! of the file all the same.
+//! Invariants: the texts of several heredocs of one line follow one another; the rest of the line
+//! is code. The margin is removed from lines that have exactly that margin, and positions inside
+//! the text remain those of the file.
 
 use super::escapes::Escapes;
 use super::quoted::Style;
@@ -12,7 +12,7 @@ use crate::defaults::MAX_INTERPOLATION_DEPTH;
 use crate::source::as_u32;
 use crate::token::Kind;
 
-/// What stands between the parentheses.
+/// The contents of the parentheses.
 #[derive(Debug)]
 struct Tag {
     end: String,
@@ -54,7 +54,7 @@ impl Lexer<'_, '_> {
         })
     }
 
-    /// Reads the tag; a fault has been reported where it gives nothing.
+    /// Reads the tag; `None` if it is invalid, and then a fault has been reported.
     fn heredoc_tag(&mut self, start: usize, after: usize) -> Option<Tag> {
         let inner = &self.text[start + 2..after - 1];
         let Some((name, syntax, escapes)) = split_tag(inner) else {
@@ -119,7 +119,7 @@ impl Lexer<'_, '_> {
         Some(escapes)
     }
 
-    /// Finds the text, takes its margin off and lexes it.
+    /// Finds the text, removes its margin and lexes it.
     fn heredoc_text(&mut self, start: usize, tag: &Tag) -> Result<(), Stop> {
         let text = self.text;
         let from = match self.newline_jump {
@@ -223,7 +223,7 @@ impl Lexer<'_, '_> {
     }
 }
 
-/// `name:syntax/escapes`, the last two optional. Nothing where it is not of this form.
+/// Splits `name:syntax/escapes`, of which the last two are optional. `None` if it has another form.
 fn split_tag(inner: &str) -> Option<(&str, &str, Option<&str>)> {
     let name_end = inner.find([':', '/', '\r', '\n']).unwrap_or(inner.len());
     let (name, rest) = inner.split_at(name_end);
@@ -255,7 +255,7 @@ fn split_tag(inner: &str) -> Option<(&str, &str, Option<&str>)> {
     good.then_some((name, syntax, Some(escapes)))
 }
 
-/// Is this the line that ends the text? Puppet looks only at the end of the line.
+/// Recognises the line that ends the text. Puppet looks only at the end of the line.
 fn end_line<'t>(line: &'t str, tag: &str) -> Option<EndLine<'t>> {
     let line = line.strip_suffix('\n').unwrap_or(line);
     let line = line.strip_suffix('\r').unwrap_or(line);

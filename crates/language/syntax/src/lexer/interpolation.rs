@@ -1,14 +1,14 @@
 //! `${…}` inside a text.
 //!
-//! Rule, as in Puppet: when the expression is one token, or its first token is followed by `.` or
-//! `[`, then a leading name, number or keyword is the name of a variable.
+//! Invariant, as in Puppet: if the expression is one token, or its first token is followed by `.`
+//! or `[`, then a leading name, number or keyword is the name of a variable.
 
 use super::{Lexer, Step, Stop};
 use crate::defaults::MAX_INTERPOLATION_DEPTH;
 use crate::token::Kind;
 
 impl Lexer<'_, '_> {
-    /// From after `${` to after its `}`.
+    /// Reads from after `${` to after its `}`.
     pub(super) fn interpolation(&mut self) -> Result<(), Stop> {
         if self.depth >= MAX_INTERPOLATION_DEPTH {
             let message = format!(

@@ -1,4 +1,4 @@
-//! Numbers, and Puppet's four ways to refuse one.
+//! Numbers, and the four errors with which Puppet refuses one.
 
 use super::words::is_word;
 use super::{Lexer, Step};
@@ -28,14 +28,14 @@ impl Lexer<'_, '_> {
         self.token(Kind::Number, start, Some(value))
     }
 
-    /// A digit, and no number begins there.
+    /// A digit at which no number begins.
     fn bad_number(&mut self, start: usize) -> Step {
         let bytes = self.text.as_bytes();
         let mut end = start;
         while bytes.get(end).is_some_and(|byte| is_word(*byte)) {
             end += 1;
         }
-        // the digits before a dot belong to the number that was meant
+        // the digits before a dot belong to the intended number
         let mut begin = start;
         if begin > 1 && bytes[begin - 1] == b'.' {
             let digits = bytes[..begin - 1].iter().rev();
@@ -85,7 +85,7 @@ fn is_hex(text: &[u8]) -> bool {
     text.len() > 2 && text[0] == b'0' && text[1] | 32 == b'x'
 }
 
-/// Where the longest number that ends at a word boundary ends.
+/// The end of the longest number that ends at a word boundary.
 fn number_end(bytes: &[u8], start: usize) -> Option<usize> {
     let digits = |from: usize, ok: fn(&u8) -> bool| {
         let run = bytes.get(from..).unwrap_or(&[]).iter();

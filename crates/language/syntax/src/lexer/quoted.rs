@@ -1,4 +1,4 @@
-//! Strings in quotes, and how any text with interpolation is cut into tokens.
+//! Quoted strings, and the tokens of any text with interpolation.
 
 use std::borrow::Cow;
 
@@ -7,15 +7,15 @@ use super::words::variable_name;
 use super::{Lexer, Step, Stop, escaped};
 use crate::token::Kind;
 
-/// How a text is read.
+/// The rules for reading a text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Style {
     pub(super) escapes: Escapes,
-    /// It ends with a `"`; else with the text itself.
+    /// True if the text ends at a `"`; otherwise it ends with the input.
     pub(super) quotes: bool,
 }
 
-/// What ended a stretch of text.
+/// The end of a stretch of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
     Text,
@@ -56,7 +56,7 @@ impl<'s> Lexer<'s, '_> {
         })
     }
 
-    /// Text from here to its end, as [`Kind::String`] or as the tokens of an interpolation.
+    /// Reads text from here to its end, as [`Kind::String`] or as the tokens of an interpolation.
     pub(super) fn interpolated(&mut self, start: usize, style: Style) -> Result<Step, Stop> {
         let mut before = start;
         let mut first = true;
@@ -75,7 +75,7 @@ impl<'s> Lexer<'s, '_> {
         }
     }
 
-    /// Text up to an interpolation, and that; or up to the end.
+    /// Reads text up to and including an interpolation, or up to the end.
     fn segment(
         &mut self,
         before: usize,
@@ -116,7 +116,7 @@ impl<'s> Lexer<'s, '_> {
         }
     }
 
-    /// Text up to something that has a meaning, which is passed over.
+    /// Reads text up to a character with a meaning, which is consumed.
     fn stretch(&mut self, start: usize, style: Style) -> Result<(Cow<'s, str>, Ending), Stop> {
         let from = self.pos;
         let rest = &self.text.as_bytes()[from..];
@@ -188,7 +188,7 @@ impl<'s> Lexer<'s, '_> {
         fault.help.push(help.into());
     }
 
-    /// What Puppet says that it saw last before text that does not end.
+    /// The text that Puppet's message about an unterminated text names as last matched.
     fn last_matched(&self, start: usize) -> String {
         if self.pos == start + 1 {
             return "'\"'".to_owned();
@@ -203,8 +203,8 @@ impl<'s> Lexer<'s, '_> {
         format!("'{seen}'")
     }
 
-    /// Runs what makes several tokens. Where one of them is a fault, Puppet sees none of the others:
-    /// the fault takes the place of all.
+    /// Runs a step that produces several tokens. If one of them is a fault, Puppet sees none of the
+    /// others: the fault replaces them all.
     pub(super) fn group(
         &mut self,
         make: impl FnOnce(&mut Self) -> Result<Step, Stop>,
@@ -233,8 +233,8 @@ fn add<'t>(value: &mut Cow<'t, str>, text: Cow<'t, str>) {
     }
 }
 
-/// Puppet takes an ending that stands first as text when another one follows it at once, so `\'\'\'` is
-/// a string of one quote. Gives where that other one is.
+/// Puppet treats an ending at the start as text if another one follows it at once, so `'''` is a
+/// string of one quote. Returns the position of that other one.
 fn doubled(rest: &[u8], ends: impl Fn(u8) -> bool) -> Option<usize> {
     let first = rest.first().copied().is_some_and(&ends);
     if !first {
@@ -245,7 +245,7 @@ fn doubled(rest: &[u8], ends: impl Fn(u8) -> bool) -> Option<usize> {
     (backslashes % 2 == 0 && rest.get(next).copied().is_some_and(ends)).then_some(next)
 }
 
-/// The first quote or dollar that no backslash takes away.
+/// The first quote or dollar that is not escaped by a backslash.
 fn find_ending(rest: &[u8], style: Style) -> Option<usize> {
     if style.quotes {
         if let Some(at) = doubled(rest, |byte| matches!(byte, b'"' | b'$')) {

@@ -65,7 +65,7 @@ impl Lexer<'_, '_> {
         }
     }
 
-    /// A list after a blank, an index after anything else.
+    /// A list after a blank, an index after any other character.
     fn bracket(&self) -> Kind {
         let before = self.text[..self.pos].chars().next_back();
         match before {

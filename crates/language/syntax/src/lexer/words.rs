@@ -4,7 +4,7 @@ use super::{Lexer, Step};
 use crate::token::{KEYWORDS, Kind, TASK_KEYWORDS};
 
 impl Lexer<'_, '_> {
-    /// A word that begins with a small letter or `_`.
+    /// Reads a word that begins with a small letter or `_`.
     pub(super) fn word(&mut self) -> Step {
         let start = self.pos;
         self.pos = bare_word(self.text.as_bytes(), start).unwrap_or(start + 1);
@@ -28,7 +28,7 @@ impl Lexer<'_, '_> {
         self.token(Kind::ClassRef, start, Some(value))
     }
 
-    /// `::` and what it qualifies.
+    /// Reads `::` and the name that it qualifies.
     pub(super) fn qualified(&mut self) -> Step {
         let start = self.pos;
         let bytes = self.text.as_bytes();
@@ -64,7 +64,7 @@ impl Lexer<'_, '_> {
         self.token(kind, start, Some(value))
     }
 
-    /// `Foo::` and then no capital letter. Puppet points into the colons.
+    /// `Foo::` without a capital letter after it. Puppet reports a position inside the colons.
     fn bad_type_name(&mut self, start: usize, code: &'static str, message: &str) -> Step {
         let colons = self.pos;
         let bytes = self.text.as_bytes();
@@ -111,7 +111,7 @@ pub(super) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// How far parts like `::ab-c` go from here; nothing where none is.
+/// The end of parts like `::ab-c` from here; `None` if there is no part.
 fn bare_word(bytes: &[u8], start: usize) -> Option<usize> {
     let mut end = None;
     let mut at = start;
@@ -128,7 +128,7 @@ fn bare_word(bytes: &[u8], start: usize) -> Option<usize> {
         {
             at += 1;
         }
-        // dashes stand inside words only
+        // dashes are allowed inside words only
         while bytes[at - 1] == b'-' {
             at -= 1;
         }
@@ -155,7 +155,7 @@ fn is_name(word: &[u8]) -> bool {
     true
 }
 
-/// How far parts like `::Ab` go from here.
+/// The end of parts like `::Ab` from here.
 fn class_ref(bytes: &[u8], start: usize) -> Option<usize> {
     let mut end = None;
     let mut at = start;
@@ -173,7 +173,7 @@ fn class_ref(bytes: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// Length of `::a::b` without the `$`; 0 where no name is.
+/// Length of `::a::b` without the `$`; 0 if there is no name.
 pub(super) fn variable_name(bytes: &[u8]) -> usize {
     let mut end = 0;
     let mut at = if bytes.starts_with(b"::") { 2 } else { 0 };

@@ -7,7 +7,7 @@ use crate::ast::{Call, Expr, ExprId, Lambda, LambdaId, Slice};
 use crate::token::Kind;
 
 impl Parser<'_> {
-    /// `left(arguments) |lambda| { }`
+    /// Parses `left(arguments) |lambda| { }`.
     pub(super) fn function_call(&mut self, left: ExprId) -> Parsed<ExprId> {
         self.bump();
         let args = if self.kind() == Kind::RParen {
@@ -34,7 +34,7 @@ impl Parser<'_> {
         Ok(self.builder.push(Expr::Call(call), span))
     }
 
-    /// `left.name(arguments) |lambda| { }`; no comma may stand before the parenthesis.
+    /// Parses `left.name(arguments) |lambda| { }`; no comma may precede the parenthesis.
     pub(super) fn method_call(&mut self, left: ExprId) -> Parsed<ExprId> {
         let dot = self.bump();
         if !matches!(self.kind(), Kind::Name | Kind::Type) {
@@ -75,13 +75,14 @@ impl Parser<'_> {
         Ok(self.builder.push(Expr::MethodCall(call), span))
     }
 
-    /// `left[keys]`
+    /// Parses `left[keys]`.
     pub(super) fn access(&mut self, left: ExprId) -> Parsed<ExprId> {
         let open = self.bump();
         self.access_from(left, open.span, true)
     }
 
-    /// After the bracket; where a type stands before a parameter no comma may end the keys.
+    /// Parses an index after its bracket; in the type of a parameter the keys may not end with a
+    /// comma.
     pub(super) fn access_from(
         &mut self,
         left: ExprId,
@@ -103,7 +104,7 @@ impl Parser<'_> {
         Ok(self.builder.push(Expr::Access { left, keys }, span))
     }
 
-    /// A key: no assignment and no resource, unless an arrow follows.
+    /// A key: not an assignment or a resource, unless an arrow follows.
     fn access_arg(&mut self) -> Parsed<Member> {
         if matches!(self.kind(), Kind::Type | Kind::Function) && self.kind_after() == Kind::Farrow {
             return self.argument();
@@ -116,7 +117,7 @@ impl Parser<'_> {
         self.unexpected("`=>`")
     }
 
-    /// Was this read without assignment, relationship and resource?
+    /// True if this was read without an assignment, relationship or resource.
     fn is_expression(&self, id: ExprId, start: usize) -> bool {
         match self.expr(id) {
             Expr::Assign { .. }
@@ -124,7 +125,7 @@ impl Parser<'_> {
             | Expr::Resource(_)
             | Expr::ResourceDefaults { .. }
             | Expr::ResourceOverride { .. } => false,
-            // a titleless resource, not the body of something
+            // a titleless resource, not the body of a construct
             Expr::Block(_) => self.tokens[start].kind != Kind::Name,
             _ => true,
         }

@@ -12,7 +12,7 @@ impl Parser<'_> {
         self.if_part(start)
     }
 
-    /// Condition, body and what else; `elsif` nests.
+    /// Parses the condition, the body and the alternative; `elsif` nests.
     fn if_part(&mut self, start: Span) -> Parsed<ExprId> {
         self.nested(|parser| {
             let test = parser.expression(LOOSEST)?;

@@ -99,7 +99,7 @@ impl Parser<'_> {
         Ok(self.define_as(DefinitionKind::Function(body), start, name.span, end))
     }
 
-    /// The body of what gives its name to what stands in it.
+    /// Parses the body of a construct whose name qualifies the names in it.
     fn inside(&mut self, name: Token, expected: &'static str) -> Parsed<(Option<ExprId>, Span)> {
         let value = self.value(name);
         self.namespace.push(value);
@@ -128,8 +128,8 @@ impl Parser<'_> {
         self.fail(fault)
     }
 
-    /// The name behind the names of the classes around it. A name that begins with `::` keeps that,
-    /// and is refused later.
+    /// The name, qualified by the names of the classes around it. A name that begins with `::` is
+    /// kept, and is refused later.
     fn qualified(&mut self, name: Token) -> Sym {
         let own = self.value(name);
         if self.namespace.is_empty() {
@@ -228,7 +228,8 @@ impl Parser<'_> {
 
     // --- parameters ---
 
-    /// In parentheses, or none at all. After a fault among them, what follows is read all the same.
+    /// Parses parameters in parentheses, if there are any. After a fault among them, the rest is
+    /// still read.
     fn parameter_list(&mut self) -> Parsed<Slice<Param>> {
         if !matches!(self.kind(), Kind::LParen | Kind::WsLParen) {
             return Ok(Slice::EMPTY);
@@ -251,7 +252,7 @@ impl Parser<'_> {
         })
     }
 
-    /// One or more; a comma may stand before `close`.
+    /// Parses one or more parameters; a comma may precede `close`.
     pub(super) fn parameters(&mut self, close: Kind) -> Parsed<Slice<Param>> {
         let mut params = vec![self.parameter()?];
         while self.eat(Kind::Comma) {

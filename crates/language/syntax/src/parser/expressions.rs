@@ -1,15 +1,15 @@
-//! Expressions by binding power: assignments, relationships, operators, and what follows a value
+//! Expressions by binding power: assignments, relationships, operators, and the suffixes of a value
 //! (calls, indices, methods, collectors).
 //!
-//! From loose to tight: `-> ~> <- <~` and `= += -=` join whole resources; then `or`, `and`, `?`,
-//! `< <= > >=`, `== !=`, `<< >>`, `+ -`, `* / %`, `=~ !~`, `in`; then the prefixes `-`, `*`, `!`; then
-//! what follows a value. `==` binds tighter than `<`, and `in` tighter than `*`: that is Puppet.
+//! From loose to tight: `-> ~> <- <~` and `= += -=` join whole resources; then `or`, `and`, `?`, `<
+//! <= > >=`, `== !=`, `<< >>`, `+ -`, `* / %`, `=~ !~`, `in`; then the prefixes `-`, `*`, `!`; then
+//! the suffixes of a value. As in Puppet, `==` binds tighter than `<`, and `in` tighter than `*`.
 
 use super::{Parsed, Parser};
 use crate::ast::{AssignOp, BinaryOp, EdgeOp, Expr, ExprId, UnaryOp};
 use crate::token::Kind;
 
-/// Any operator may follow.
+/// The binding power at which any operator may follow.
 pub(super) const LOOSEST: u8 = 0;
 const SELECTOR: u8 = 30;
 const PREFIX: u8 = 110;
@@ -49,7 +49,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The level of conditions, indices, titles and values of attributes: no braces follow.
+    /// The level of conditions, indices, titles and values of attributes; no braces may follow.
     pub(super) fn expression(&mut self, loosest: u8) -> Parsed<ExprId> {
         self.nested(|parser| {
             let left = parser.prefix()?;
@@ -57,7 +57,7 @@ impl Parser<'_> {
         })
     }
 
-    /// What follows a value, as long as it binds tightly enough.
+    /// Parses the operators after a value, as long as they bind tightly enough.
     pub(super) fn operators(&mut self, mut left: ExprId, loosest: u8) -> Parsed<ExprId> {
         loop {
             left = match self.kind() {

@@ -1,4 +1,4 @@
-//! How faults are worded: Puppet's first line, and ours behind it.
+//! The wording of faults: Puppet's first line, with our additions after it.
 
 use super::hints::add_hints;
 use super::{Failed, Parsed, Parser};
@@ -6,7 +6,7 @@ use crate::diagnostic::Diagnostic;
 use crate::token::{Kind, Token};
 
 impl Parser<'_> {
-    /// The token at hand cannot stand here.
+    /// Reports that the current token is not allowed here.
     #[cold]
     pub(super) fn unexpected<T>(&mut self, expected: &'static str) -> Parsed<T> {
         let token = self.token();

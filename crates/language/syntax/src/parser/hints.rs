@@ -1,11 +1,11 @@
-//! What was probably meant: [`add_hints`].
+//! Hints about the likely intention: [`add_hints`].
 
 use super::Parser;
 use crate::Span;
 use crate::diagnostic::Diagnostic;
 use crate::token::{KEYWORDS, Kind, TASK_KEYWORDS, Token};
 
-/// Looks around the token that cannot stand here.
+/// Looks for hints around the token that is not allowed here.
 pub(super) fn add_hints(parser: &Parser<'_>, fault: Diagnostic) -> Diagnostic {
     let fault = brackets(parser, fault);
     let before = parser.at.checked_sub(1).map(|at| parser.tokens[at]);
@@ -25,7 +25,7 @@ pub(super) fn add_hints(parser: &Parser<'_>, fault: Diagnostic) -> Diagnostic {
     }
 }
 
-/// Where the innermost bracket was opened, when the input ends or another one closes.
+/// Adds the position of the innermost open bracket, if the input ends or another bracket closes.
 fn brackets(parser: &Parser<'_>, fault: Diagnostic) -> Diagnostic {
     let closer = matches!(
         parser.kind(),
@@ -52,7 +52,7 @@ fn brackets(parser: &Parser<'_>, fault: Diagnostic) -> Diagnostic {
     }
 }
 
-/// `esle {`: a word at the fault, or before the brace around it, that is nearly a keyword.
+/// `esle {`: a word at the fault, or before the brace around it, that resembles a keyword.
 fn misspelt_keyword(parser: &Parser<'_>) -> Option<String> {
     let here = parser.at.saturating_sub(2)..parser.at + 1;
     let before_brace = parser.open.last().and_then(|at| at.checked_sub(1));
@@ -71,7 +71,7 @@ fn misspelt_keyword(parser: &Parser<'_>) -> Option<String> {
     })
 }
 
-/// One letter too much, too few or wrong, or two neighbours swapped.
+/// True for one letter too many, missing or wrong, or two neighbours swapped.
 fn one_slip(word: &str, keyword: &str) -> bool {
     let (word, keyword) = (word.as_bytes(), keyword.as_bytes());
     if word == keyword {
@@ -120,7 +120,7 @@ fn regex_after_name(parser: &Parser<'_>) -> Option<String> {
     ))
 }
 
-/// Words of Puppet's past, where they began something.
+/// Keywords of former Puppet versions, at the start of a construct.
 fn removed_keyword(parser: &Parser<'_>) -> Option<String> {
     let from = parser.at.saturating_sub(8);
     let pairs = parser.tokens[from..=parser.at].windows(2);
@@ -147,7 +147,7 @@ fn else_if(parser: &Parser<'_>, before: Option<Token>) -> Option<String> {
     else_if.then(|| "write `elsif`".to_owned())
 }
 
-/// A value where a list goes on: the place for a comma, or for the end of the list.
+/// A value where a list continues: a comma is missing, or the end of the list.
 fn missing_comma(parser: &Parser<'_>, before: Option<Token>, fault: Diagnostic) -> Diagnostic {
     let (Some(before), Some(open)) = (before, parser.open.last()) else {
         return fault;

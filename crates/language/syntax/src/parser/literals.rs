@@ -6,7 +6,7 @@ use crate::defaults::MAX_VALIDATION_FAULTS;
 use crate::diagnostic::Diagnostic;
 use crate::token::{Kind, Token};
 
-/// Members of lists and arguments: a value, or a pair that becomes a hash with its neighbours.
+/// A member of a list or an argument: a value, or a pair that becomes a hash with its neighbours.
 pub(super) enum Member {
     Value(ExprId),
     Pair(HashEntry),
@@ -61,7 +61,7 @@ impl Parser<'_> {
         self.hash_from(open, key)
     }
 
-    /// The rest of a hash whose first key is there.
+    /// Parses the rest of a hash after its first key.
     pub(super) fn hash_from(&mut self, open: Token, key: ExprId) -> Parsed<ExprId> {
         let mut entries = vec![self.pair(key)?];
         while self.eat(Kind::Comma) {
@@ -77,7 +77,7 @@ impl Parser<'_> {
         Ok(self.builder.push(Expr::Hash(entries), span))
     }
 
-    /// Keywords that are keys without quotes.
+    /// True for keywords that can be keys without quotes.
     pub(super) fn begins_hash_by_keyword(&self) -> bool {
         let second = self.tokens.get(self.at + 1).map(|token| token.kind);
         let third = self.tokens.get(self.at + 2).map(|token| token.kind);
@@ -85,7 +85,7 @@ impl Parser<'_> {
             || (matches!(second, Some(Kind::Type | Kind::Function)) && third == Some(Kind::Farrow))
     }
 
-    /// Keys and values of hashes: `type` and `function` are words here.
+    /// Parses a key or value of a hash; `type` and `function` are plain words here.
     fn hash_entry(&mut self) -> Parsed<ExprId> {
         if self.is_bare_keyword() {
             return Ok(self.keyword_as_text());
@@ -120,7 +120,7 @@ impl Parser<'_> {
         Ok(HashEntry { key, value, span })
     }
 
-    /// A member of a list.
+    /// Parses a member of a list.
     fn collection_entry(&mut self) -> Parsed<Member> {
         if self.is_bare_keyword() {
             let value = self.keyword_as_text();
@@ -129,7 +129,7 @@ impl Parser<'_> {
         self.argument()
     }
 
-    /// An argument of a call.
+    /// Parses an argument of a call.
     pub(super) fn argument(&mut self) -> Parsed<Member> {
         let keyword =
             matches!(self.kind(), Kind::Type | Kind::Function) && self.kind_after() == Kind::Farrow;
@@ -141,7 +141,7 @@ impl Parser<'_> {
         self.member_from(value)
     }
 
-    /// A value, or the key of a pair.
+    /// Parses a value, or the pair whose key it is.
     pub(super) fn member_from(&mut self, value: ExprId) -> Parsed<Member> {
         if self.kind() == Kind::Farrow {
             return self.pair(value).map(Member::Pair);
@@ -149,7 +149,7 @@ impl Parser<'_> {
         Ok(Member::Value(value))
     }
 
-    /// One or more, separated by commas; a comma may stand before `close`.
+    /// Parses one or more members, separated by commas; a comma may precede `close`.
     pub(super) fn members(
         &mut self,
         close: Kind,
@@ -165,7 +165,7 @@ impl Parser<'_> {
         Ok(members)
     }
 
-    /// Pairs that stand side by side become one hash.
+    /// Joins adjacent pairs into one hash.
     pub(super) fn with_pairs(&mut self, members: Vec<Member>) -> Slice<ExprId> {
         let mut values = Vec::with_capacity(members.len());
         let mut pairs: Vec<HashEntry> = Vec::new();
@@ -218,7 +218,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Text between interpolations; none where it is empty.
+    /// Adds the text between interpolations, unless it is empty.
     fn text_part(&mut self, token: Token, parts: &mut Vec<ExprId>) {
         let value = self.value(token);
         if !self.interner.text(value).is_empty() {
@@ -239,8 +239,8 @@ impl Parser<'_> {
             .push(Expr::Heredoc { syntax, text }, token.span))
     }
 
-    /// A name or whole number that is all of an interpolation, or what its accesses and calls begin
-    /// with, is the name of a variable.
+    /// Converts a name or whole number to a variable, if it is the whole interpolation or the start
+    /// of its accesses and calls.
     fn as_variable(&mut self, id: ExprId, depth: u32) -> ExprId {
         match self.expr(id) {
             Expr::QName(name) => self.builder.set(id, Expr::Variable(name)),
@@ -263,7 +263,7 @@ impl Parser<'_> {
     }
 }
 
-/// Why a number that the lexer took has no value.
+/// The reason for which a number that the lexer accepted has no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BadNumber {
     Integer,
@@ -308,7 +308,7 @@ fn overflow(text: &str, token: Token) -> Diagnostic {
         .with_help("integers go from -9223372036854775808 to 9223372036854775807")
 }
 
-/// As Puppet prints it: hexadecimal, signed, prefixed.
+/// The number as Puppet prints it: hexadecimal, signed, prefixed.
 fn overflowing(text: &str) -> String {
     let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     if let Some(digits) = hexadecimal {

@@ -1,4 +1,4 @@
-//! What an expression begins with.
+//! The beginnings of expressions.
 
 use super::{Failed, Parsed, Parser};
 use crate::ast::{Expr, ExprId};
@@ -34,7 +34,7 @@ impl Parser<'_> {
             Kind::Apply => self.apply(),
             Kind::RenderExpr => self.render(),
             Kind::Error => {
-                // reported by the lexer: what stands here counts as a value
+                // the lexer has reported it; the token counts as a value
                 Ok(self.constant(Expr::Nop))
             }
             _ => self.unexpected("an expression"),
@@ -79,7 +79,7 @@ impl Parser<'_> {
         Ok(self.builder.push(Expr::RenderExpr(inner), span))
     }
 
-    /// A brace in `<%= {` begins a hash or a block: an arrow after the first value decides.
+    /// A brace in `<%= {` begins a hash or a block; an arrow after the first value makes it a hash.
     fn rendered_braces(&mut self) -> Parsed<ExprId> {
         if self.begins_hash_by_keyword() {
             let hash = self.hash()?;

@@ -1,14 +1,14 @@
-//! Going on after a fault: [`Parser::recover`].
+//! Recovery after a fault: [`Parser::recover`].
 //!
-//! Rule: every recovery consumes a token, so parsing ends; what was open when the statement began is
-//! open when the next one begins.
+//! Invariant: every recovery consumes a token, so parsing ends; the brackets that were open at the
+//! start of the statement are open at the start of the next one.
 
 use super::Parser;
 use crate::token::Kind;
 
 impl Parser<'_> {
-    /// Skips to where the next statement begins. `start` is the first token of the broken one, `base`
-    /// the number of brackets around it.
+    /// Skips to the start of the next statement. `start` is the first token of the broken one,
+    /// `base` the number of brackets around it.
     pub(super) fn recover(&mut self, start: usize, base: usize, inside: bool) {
         if self.given_up() {
             return;
@@ -39,7 +39,7 @@ impl Parser<'_> {
                 }
                 kind if level <= base && begins_statement(kind) && self.first_on_line() => return,
                 Kind::RParen | Kind::RBracket if level <= base => {
-                    // closes what the broken statement never opened
+                    // closes a bracket that the broken statement never opened
                     self.at += 1;
                 }
                 _ => {
@@ -49,13 +49,13 @@ impl Parser<'_> {
         }
     }
 
-    /// Skips to behind the parenthesis that closes a list of parameters. False where none does before
-    /// the body begins.
+    /// Skips past the parenthesis that closes a list of parameters. False if there is none before
+    /// the body.
     pub(super) fn skip_parentheses(&mut self, base: usize) -> bool {
         while !self.given_up() {
             match self.kind() {
                 Kind::End => return false,
-                // a body: the parenthesis is what is missing
+                // a body: the parenthesis is missing
                 Kind::LBrace
                     if self.open.len() == base + 1
                         && self.tokens[self.at - 1].kind != Kind::Equals =>
@@ -74,7 +74,7 @@ impl Parser<'_> {
         false
     }
 
-    /// A closing brace also closes the parentheses that were forgotten inside it.
+    /// A closing brace also closes the unclosed parentheses inside it.
     fn close_to_brace(&mut self, base: usize) {
         while self.open.len() > base {
             let opened = self.open.last().map(|index| self.tokens[*index].kind);
@@ -93,7 +93,7 @@ impl Parser<'_> {
     }
 }
 
-/// Keywords that hardly stand inside anything.
+/// Keywords that usually begin a statement.
 fn begins_statement(kind: Kind) -> bool {
     matches!(
         kind,

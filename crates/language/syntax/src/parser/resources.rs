@@ -1,7 +1,7 @@
 //! Resources in all their forms, and collectors.
 //!
-//! Rule: a brace after a value is always the body of a resource. What the value is decides which
-//! form that is: a name, a type (defaults), a reference (override).
+//! Invariant: a brace after a value is always the body of a resource. The value determines the
+//! form: a name (a resource), a type (defaults) or a reference (override).
 
 use super::expressions::LOOSEST;
 use super::{Parsed, Parser};
@@ -13,7 +13,7 @@ use crate::ast::{
 use crate::diagnostic::Diagnostic;
 use crate::token::{Kind, Token};
 
-/// What a brace after a value turned out to hold.
+/// The contents of a brace after a value.
 enum Braces {
     /// `title: …`
     Titled(Vec<ResourceBody>),
@@ -125,7 +125,7 @@ impl Parser<'_> {
         Ok(ResourceBody { title, ops })
     }
 
-    /// A value, and the brace behind it.
+    /// Parses a brace after a value.
     fn resource_braces(&mut self, left: ExprId) -> Parsed<ExprId> {
         let open = self.bump();
         let braces = if self.begins_attributes() {
@@ -162,7 +162,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Attributes without a title: what stands before the brace says what it is.
+    /// Attributes without a title: the value before the brace determines their meaning.
     fn untitled(
         &mut self,
         left: ExprId,
@@ -200,8 +200,8 @@ impl Parser<'_> {
         }
     }
 
-    /// `name { a => 1 }`: a name and a hash side by side, which is a call for some names and refused
-    /// for the others.
+    /// `name { a => 1 }`: a name followed by a hash, which is a call for some names and refused for
+    /// the others.
     fn titleless(
         &mut self,
         left: ExprId,
@@ -216,7 +216,7 @@ impl Parser<'_> {
             self.faults.push((self.at, fault));
             return Ok(left);
         }
-        // Puppet's entries have no place but that of their hash
+        // Puppet's entries have no position but that of their hash
         let braces = Span::new(open.span.start, span.end);
         let mut entries = Vec::with_capacity(ops.len());
         for op in ops {
@@ -242,8 +242,8 @@ impl Parser<'_> {
         Ok(self.builder.push(Expr::Block(list), span))
     }
 
-    /// Attributes and the commas between them; Puppet takes a comma before the first and after the
-    /// last too.
+    /// Attributes separated by commas; Puppet also accepts a comma before the first and after the
+    /// last.
     pub(super) fn attribute_ops(&mut self) -> Parsed<Vec<AttributeOp>> {
         let mut ops = Vec::new();
         let ends = |kind| matches!(kind, Kind::RBrace | Kind::Semicolon);

@@ -1,7 +1,8 @@
-//! Lists of statements, and the calls without parentheses found in them.
+//! Lists of statements, and the calls without parentheses in them.
 //!
-//! Rule: `notice 'a', 'b'` is read as a name and a list; only when the whole list of statements is
-//! there, a name that is one of fifteen functions takes what follows it as its arguments.
+//! Invariant: `notice 'a', 'b'` is read as a name and a list. A name that is one of fifteen
+//! functions takes the following expressions as its arguments only once the whole list of
+//! statements has been read.
 
 use super::{Parsed, Parser};
 use crate::Span;
@@ -15,25 +16,25 @@ const STATEMENT_CALLS: [&str; 15] = [
     "fail", "import", "break", "next", "return",
 ];
 
-/// A statement, and what follows it after commas.
+/// A statement, and the expressions that follow it after commas.
 #[derive(Debug)]
 struct Statement {
     first: ExprId,
     rest: Vec<ExprId>,
-    /// The first comma.
+    /// The span of the first comma.
     comma: Option<Span>,
 }
 
-/// Statements of one list, calls found.
+/// Statements of one list, in which calls are resolved.
 #[derive(Debug, Default)]
 struct List {
     members: Vec<ExprId>,
-    /// Puppet finds these when the list ends.
+    /// Faults that Puppet finds when the list ends.
     faults: Vec<Diagnostic>,
 }
 
 impl Parser<'_> {
-    /// Everything up to the end of the input.
+    /// Parses all statements up to the end of the input.
     pub(super) fn statements_to_end(&mut self) -> Vec<ExprId> {
         let mut list = List::default();
         while self.kind() != Kind::End {
@@ -48,7 +49,7 @@ impl Parser<'_> {
         list.members
     }
 
-    /// `{ statements }`, or `{ }`; gives the members and the span of the braces.
+    /// Parses `{ statements }` or `{ }`; returns the members and the span of the braces.
     pub(super) fn braced(&mut self, what: &'static str) -> Parsed<(Vec<ExprId>, Span)> {
         let open = self.expect(Kind::LBrace, what)?;
         let mut list = List::default();
@@ -59,7 +60,7 @@ impl Parser<'_> {
         Ok((list.members, open.span.to(close.span)))
     }
 
-    /// One expression for a list: itself, or a block.
+    /// One expression for a list: its only member, or a block.
     pub(super) fn block(&mut self, statements: &[ExprId], braces: Option<Span>) -> Option<ExprId> {
         match statements {
             [] => None,
@@ -90,7 +91,7 @@ impl Parser<'_> {
                 }
                 Err(_) => {
                     if self.at == start {
-                        // Puppet ends the list before it sees that this token cannot follow it
+                        // Puppet ends the list before it meets the token that cannot follow
                         let early = list.faults.drain(..).map(|fault| (start, fault));
                         self.faults.splice(faults..faults, early);
                     }
@@ -125,7 +126,7 @@ impl Parser<'_> {
         self.statement_after(first)
     }
 
-    /// What may follow the first expression of a statement.
+    /// Parses the continuation of a statement after its first expression.
     fn statement_after(&mut self, first: ExprId) -> Parsed<Statement> {
         let mut rest = Vec::new();
         let mut comma = None;
@@ -137,7 +138,7 @@ impl Parser<'_> {
         Ok(Statement { first, rest, comma })
     }
 
-    /// Adds a statement to its list: as one, or as the arguments of the name before it.
+    /// Adds a statement to its list: as a statement, or as the arguments of the name before it.
     fn add(&mut self, list: &mut List, statement: Statement) {
         let before = list.members.last().copied();
         if let Some(name) = before.filter(|id| self.is_statement_name(*id)) {
@@ -154,7 +155,7 @@ impl Parser<'_> {
         list.members.push(statement.first);
     }
 
-    /// The titleless form `notice { a => 1 }` is such a call too.
+    /// The titleless form `notice { a => 1 }` is also such a call.
     pub(super) fn is_statement_name(&self, id: ExprId) -> bool {
         match self.expr(id) {
             Expr::QName(name) => STATEMENT_CALLS.contains(&&**self.interner.text(name)),
@@ -201,7 +202,7 @@ impl Parser<'_> {
         Diagnostic::error("SYNTAX_ERROR", comma, message).with_help(format!("write `{name}(…)`"))
     }
 
-    /// For `{` of `<%= {`: statements that begin with an expression which is there already.
+    /// For `{` of `<%= {`: parses statements whose first expression has already been read.
     pub(super) fn statements_from(&mut self, first: ExprId) -> Parsed<Vec<ExprId>> {
         let mut list = List::default();
         let statement = self.statement_after(first)?;

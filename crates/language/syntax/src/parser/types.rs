@@ -28,7 +28,7 @@ impl Parser<'_> {
         self.access_from(left, open.span, end_comma)
     }
 
-    /// `>> Type`, or nothing.
+    /// Parses `>> Type`, if present.
     pub(super) fn return_type(&mut self) -> Parsed<Option<ExprId>> {
         if !self.eat(Kind::RShift) {
             return Ok(None);
@@ -36,7 +36,7 @@ impl Parser<'_> {
         self.parameter_type().map(Some)
     }
 
-    /// `type` begins an alias, a definition, or is the function of that name.
+    /// `type` begins an alias or a definition, or is the function of that name.
     pub(super) fn type_keyword(&mut self) -> Parsed<ExprId> {
         let keyword = self.bump();
         if self.kind() == Kind::LParen {
@@ -74,8 +74,8 @@ impl Parser<'_> {
         Ok(self.define_as(kind, start, name_span, braces))
     }
 
-    /// `= Type`, `= Type[…]`, `= Type { … }`, `= { … }`, `= [ … ]`. Puppet's messages about an alias
-    /// point to its name.
+    /// `= Type`, `= Type[…]`, `= Type { … }`, `= { … }`, `= [ … ]`. Puppet's messages about an
+    /// alias report the position of its name.
     fn type_assignment(
         &mut self,
         name_span: Span,
@@ -99,7 +99,7 @@ impl Parser<'_> {
                     right = self.object_of(object, right);
                 }
                 if let Expr::Access { .. } = self.expr(right) {
-                    // Puppet has no place for it but that of the alias
+                    // Puppet has no position for it but that of the alias
                     self.builder.set_span(right, whole);
                 }
                 DefinitionKind::TypeAlias(TypeAlias {
@@ -149,7 +149,7 @@ impl Parser<'_> {
         let Expr::Hash(entries) = self.expr(hash) else {
             return hash;
         };
-        // Puppet has no place for what is not written, but that of the hash
+        // Puppet has no position for implied parts but that of the hash
         let span = self.span_of(hash);
         let key = self.interner.intern("parent");
         let key = self.builder.push(Expr::QName(key), span);

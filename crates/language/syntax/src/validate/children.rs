@@ -1,9 +1,9 @@
-//! What a part contains, in Puppet's order: [`push`].
+//! The children of a part, in Puppet's order: [`push`].
 
 use super::Part;
 use crate::ast::{Ast, DefinitionKind, Expr, ExprId, Param, Pooled, Slice};
 
-/// Gives each child.
+/// Calls `give` for each child.
 pub(super) fn push(ast: &Ast, part: Part, mut give: impl FnMut(Part)) {
     match part {
         Part::Expr(id) => expr(ast, id, &mut give),

@@ -8,7 +8,7 @@ use crate::ast::{
 };
 use crate::diagnostic::{Diagnostic, Severity};
 
-/// What classes and the like cannot be called.
+/// Names that classes, defines and types cannot have.
 const RESERVED_TYPE_NAMES: [&str; 28] = [
     "type",
     "any",
@@ -144,7 +144,7 @@ impl Validator<'_> {
         }
     }
 
-    /// `type Runtime[ruby, 'X'] = Y`: a type for a type, or a pattern for a pattern.
+    /// `type Runtime[ruby, 'X'] = Y`: maps a type to a type, or a pattern to a pattern.
     fn mapping(&mut self, span: Span, mapping: &TypeMapping) {
         let Expr::Access { left, keys } = self.ast.expr(mapping.from) else {
             return;
@@ -254,8 +254,9 @@ impl Validator<'_> {
         }
     }
 
-    /// Types of a class's parameters that must be evaluated are deprecated. The grammar takes only type names, with or
-    /// without parameters, and a name is a literal; so Puppet's message always names the class of its own tree for these.
+    /// Types of a class's parameters that must be evaluated are deprecated. The grammar accepts
+    /// only type names, with or without parameters, and a name is a literal; so Puppet's message
+    /// always names the class of its own tree for these.
     fn literal_types(&mut self, params: &[Param]) {
         for param in params {
             let Some(ty) = param.type_expr else {
@@ -289,7 +290,7 @@ impl Validator<'_> {
     }
 }
 
-/// Parts that begin with such a letter, joined by `::`, none before the first.
+/// Parts that begin with such a letter, joined by `::`, without a leading `::`.
 fn is_definition_name(name: &str, begins: fn(&u8) -> bool) -> bool {
     name.split("::").all(|part| {
         let bytes = part.as_bytes();

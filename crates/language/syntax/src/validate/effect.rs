@@ -1,12 +1,12 @@
-//! Expressions without effect: [`idle`], and where they may not stand.
+//! Expressions without effect: [`idle`], and the positions where they are refused.
 
 use super::Validator;
 use crate::ast::labels::with_capital_article;
 use crate::ast::{Ast, BinaryOp, Expr, ExprId, Slice};
 use crate::diagnostic::Diagnostic;
 
-/// For every expression: does it do nothing but give a value? Children stand before their parents
-/// in the arena, so one pass is enough.
+/// For each expression: true if it only returns a value and has no effect. Children come before
+/// their parents in the arena, so one pass is enough.
 pub(super) fn idle(ast: &Ast) -> Vec<bool> {
     let mut idle: Vec<bool> = Vec::with_capacity(ast.len());
     for id in ast.ids() {
@@ -56,7 +56,7 @@ impl Validator<'_> {
         self.idle.get(id.index()).copied().unwrap_or(false)
     }
 
-    /// Only the last statement of a block may be a mere value.
+    /// Only the last statement of a block may have no effect.
     pub(super) fn block(&mut self, id: ExprId, statements: Slice<ExprId>) {
         if let Some(name) = self.titleless(id) {
             let message = format!(
@@ -89,7 +89,7 @@ impl Validator<'_> {
         self.report(fault);
     }
 
-    /// `name { a => 1 }`, the only way to a block of a name and a hash.
+    /// `name { a => 1 }`, the only construct that results in a block of a name and a hash.
     fn titleless(&self, id: ExprId) -> Option<&str> {
         let Expr::Block(list) = self.ast.expr(id) else {
             return None;
@@ -103,7 +103,7 @@ impl Validator<'_> {
         }
     }
 
-    /// Classes, defines and nodes cannot end with a mere value.
+    /// The last statement of a class, define or node must have an effect.
     pub(super) fn no_idle_end(&mut self, body: Option<ExprId>, container: &str) {
         let Some(body) = body else {
             return;

@@ -1,4 +1,4 @@
-//! Heredocs whose tag names a language: static text in it is checked at once.
+//! Heredocs whose tag names a language: static text in them is checked at once.
 
 use std::sync::Arc;
 

@@ -1,8 +1,10 @@
-//! Values that are known before evaluation: keys of hashes, types of parameters. Main type: [`Literals`].
+//! Values that are known before evaluation: keys of hashes, types of parameters. Main type:
+//! [`Literals`].
 //!
-//! The rules are those of Puppet 8's literal evaluator, with its oddities: a type with parameters is the list of
-//! its parameters, whatever the type is, and a type name is its text in small letters. Equal literals get the same
-//! number, and children stand before their parents in the arena, so one pass without recursion is enough.
+//! The semantics are those of Puppet 8's literal evaluator, including its oddities: a type with
+//! parameters is the list of its parameters, whatever the type is, and a type name is its text in
+//! small letters. Equal literals get the same number, and children come before their parents in the
+//! arena, so one pass without recursion is enough.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -12,7 +14,7 @@ use crate::ast::{Ast, Expr, ExprId, HashEntry, Slice, UnaryOp};
 use crate::defaults::MAX_LITERAL_TEXT_BYTES;
 use crate::ruby::{ruby_float, ruby_inspect};
 
-/// The number of a literal: equal for equal literals.
+/// The number of a literal; equal literals have equal numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct LiteralId(usize);
 
@@ -28,7 +30,7 @@ enum Literal<'a> {
     /// The source of a regular expression.
     Regex(&'a str),
     List(Vec<LiteralId>),
-    /// Pairs in the order of their numbers, since the order of entries does not count.
+    /// Pairs sorted by their numbers, since the order of entries does not matter.
     Hash(Vec<(LiteralId, LiteralId)>),
 }
 
@@ -58,7 +60,7 @@ impl<'a> Literals<'a> {
         literals
     }
 
-    /// The literal that an expression is; `None` if its value is not known yet.
+    /// The literal value of an expression; `None` if its value is not known before evaluation.
     pub(super) fn get(&self, id: ExprId) -> Option<LiteralId> {
         self.by_expr.get(id.index()).copied().flatten()
     }
@@ -79,7 +81,7 @@ impl<'a> Literals<'a> {
                 operand,
             } => self.negated(operand)?,
             Expr::Array(members) => self.list(members)?,
-            // `Optional[[a]]` is none
+            // `Optional[[a]]` is not a literal
             Expr::Access { keys, .. } => match ast.get(keys) {
                 [only] if matches!(ast.expr(*only), Expr::Array(_)) => return None,
                 _ => self.list(keys)?,
@@ -110,7 +112,7 @@ impl<'a> Literals<'a> {
             .map(Literal::List)
     }
 
-    /// Of equal keys the last counts.
+    /// For equal keys the last entry counts.
     fn hash(&self, entries: Slice<HashEntry>) -> Option<Literal<'a>> {
         let entries = self.ast.get(entries).iter();
         let pairs: Option<HashMap<LiteralId, LiteralId>> = entries
@@ -121,7 +123,8 @@ impl<'a> Literals<'a> {
         Some(Literal::Hash(pairs))
     }
 
-    /// The literal as Puppet's message shows it: as Ruby's `to_s` prints it, cut where it is very long.
+    /// The literal as Puppet's message shows it: as Ruby's `to_s` prints it, truncated if it is
+    /// very long.
     pub(super) fn text(&self, id: ExprId) -> String {
         match self.read(id) {
             Some(Literal::Text(text)) => text.into_owned(),
@@ -132,7 +135,8 @@ impl<'a> Literals<'a> {
         }
     }
 
-    /// As Ruby's `inspect` prints it. The walk has its own stack, since lists may be very deep.
+    /// The literal as Ruby's `inspect` prints it. The walk has its own stack, since lists may be
+    /// very deep.
     fn inspected(&self, id: ExprId) -> String {
         let mut text = String::new();
         let mut stack = vec![Piece::Literal(id)];
@@ -187,13 +191,13 @@ impl<'a> Literals<'a> {
     }
 }
 
-/// What is still to be printed.
+/// A part that is not printed yet.
 enum Piece {
     Literal(ExprId),
     Sign(&'static str),
 }
 
-/// The parser takes the backslash from `\/`; Ruby shows it.
+/// Restores the backslash of `\/`, which the parser removes and Ruby shows.
 fn escaped_slashes(source: &str) -> String {
     source.replace('/', "\\/")
 }

@@ -1,4 +1,4 @@
-//! A file of a module defines what its path says: [`Location`].
+//! The rule that a file of a module defines the name that its path implies: [`Location`].
 
 use std::path::{Component, Path};
 
@@ -6,18 +6,18 @@ use super::Validator;
 use crate::Span;
 use crate::ast::{DefinitionKind, Expr};
 
-/// Where in a module a file stands, as far as names go.
+/// The position of a file within a module, as it concerns names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Location {
     /// The path that messages name.
     file: String,
-    /// What names in the file begin with; none where nothing may be defined.
+    /// The prefix of all names in the file; `None` if nothing may be defined.
     namespace: Option<String>,
 }
 
 impl Location {
-    /// The place of a manifest below a directory of modules. None for files that no rule is for:
-    /// those outside, and those that are no manifests.
+    /// The location of a manifest below a directory of modules. `None` for files to which no rule
+    /// applies: those outside, and those that are not manifests.
     #[must_use]
     pub fn of(file: &Path, modules: &Path) -> Option<Self> {
         if file.extension().is_none_or(|extension| extension != "pp") {
@@ -30,8 +30,8 @@ impl Location {
         })
     }
 
-    /// The place of a manifest that stands `below` the root of a module. None for files that are loaded by no name,
-    /// such as examples, and for those that are no manifests.
+    /// The location of a manifest at the path `below`, relative to the root of a module. `None` for
+    /// files that are not loaded by name, such as examples, and for those that are not manifests.
     #[must_use]
     pub fn in_module(file: &Path, module: &str, below: &Path) -> Option<Self> {
         if file.extension().is_none_or(|extension| extension != "pp") {
@@ -55,7 +55,7 @@ fn lower_parts(path: &Path) -> Option<Vec<String>> {
         .collect()
 }
 
-/// `mod/manifests/a/b.pp` is for `mod::a::b`, `mod/manifests/init.pp` for `mod`.
+/// The namespace: `mod/manifests/a/b.pp` is for `mod::a::b`, `mod/manifests/init.pp` for `mod`.
 fn namespace(parts: &[String]) -> Option<String> {
     let [module, kind, path @ .., file] = parts else {
         return None;
@@ -89,7 +89,7 @@ impl Validator<'_> {
         }
     }
 
-    /// Files of modules hold definitions only, and no nodes.
+    /// Files of modules contain definitions only, and no nodes.
     pub(super) fn top_constructs(&mut self) {
         if self.location.is_none() {
             return;

@@ -49,7 +49,7 @@ impl Validator<'_> {
         }
     }
 
-    /// A default assigns nothing; a lambda in it may.
+    /// A default assigns no variable; a lambda in it may.
     fn no_assignment(&mut self, default: ExprId) {
         let mut parts = vec![Part::Expr(default)];
         while let Some(part) = parts.pop() {
@@ -104,7 +104,7 @@ impl Validator<'_> {
     }
 }
 
-/// `0`, `1`, `12`: what a match set.
+/// True for `0`, `1`, `12`: variables that a match sets.
 pub(super) fn is_match_variable(name: &str) -> bool {
     name == "0" || (!name.starts_with('0') && is_word(name, u8::is_ascii_digit) && digits(name))
 }

@@ -1,24 +1,25 @@
-//! Where definitions may stand, and what has no place in plans.
+//! The positions where definitions are allowed, and constructs that plans refuse.
 
 use super::{Part, Validator};
 use crate::ast::labels::with_capital_article;
 use crate::ast::{Definition, DefinitionKind, Expr, ExprId};
 
-/// What a definition stands in.
+/// The construct that encloses a definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// The file itself.
     Top,
     /// A class, or the block of `apply`.
     Class,
-    /// Braces of something else, which Puppet counts as a block.
+    /// Braces of another construct, which Puppet counts as a block.
     Braces,
     /// Anything else.
     Elsewhere,
 }
 
 impl Validator<'_> {
-    /// Classes, defines and nodes stand at the top or in classes; functions and types at the top.
+    /// Classes, defines and nodes are allowed at the top and in classes; functions and types at the
+    /// top.
     pub(super) fn at_top(&mut self, id: ExprId, kind: DefinitionKind) {
         let place = self.place();
         let only_top = matches!(
@@ -74,7 +75,7 @@ impl Validator<'_> {
         }
     }
 
-    /// What belongs to catalogs is refused in plans, outside of `apply`. True: no other check of this
+    /// Refuses constructs of catalogs in plans, outside of `apply`. True if no other check of this
     /// expression is made.
     pub(super) fn refused_in_plans(&mut self, id: ExprId) -> bool {
         let in_apply = self.applies > 0;

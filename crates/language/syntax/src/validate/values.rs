@@ -1,4 +1,4 @@
-//! What must give a value, what can be assigned to, keys, conditions, calls, resources.
+//! Checks of values: operands, assignments, keys, conditions, calls, resources.
 
 use super::{Part, Validator};
 use crate::ast::labels::{with_article, with_capital_article};
@@ -8,8 +8,8 @@ use crate::ast::{
 };
 use crate::diagnostic::Diagnostic;
 
-/// For every expression: the collector or definition that it comes to, which gives no value. Children stand
-/// before their parents in the arena, so one pass is enough.
+/// For each expression: the collector or definition that it results in, which returns no value.
+/// Children come before their parents in the arena, so one pass is enough.
 pub(super) fn valueless(ast: &Ast) -> Vec<Option<ExprId>> {
     let mut valueless: Vec<Option<ExprId>> = Vec::with_capacity(ast.len());
     for id in ast.ids() {
@@ -26,7 +26,7 @@ pub(super) fn valueless(ast: &Ast) -> Vec<Option<ExprId>> {
 }
 
 impl Validator<'_> {
-    /// Collectors and definitions give no value.
+    /// Checks that the expression returns a value: collectors and definitions return none.
     pub(super) fn gives_value(&mut self, id: ExprId) {
         let Some(id) = self.valueless.get(id.index()).copied().flatten() else {
             return;
@@ -38,7 +38,7 @@ impl Validator<'_> {
         self.error("NOT_RVALUE", self.ast.span(id), message);
     }
 
-    /// An end of an arrow.
+    /// Checks an operand of a relationship arrow.
     pub(super) fn relates(&mut self, id: ExprId) {
         if !matches!(
             self.ast.expr(id),

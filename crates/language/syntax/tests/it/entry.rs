@@ -1,4 +1,4 @@
-//! What must hold for any input; the fuzz targets of `/fuzz` run the same functions.
+//! Invariants for any input; the fuzz targets of `/fuzz` run the same functions.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Syntax errors: Puppet's words at Puppet's place, all of a file at once, with hints.
+//! Syntax errors: Puppet's wording at Puppet's position, all of a file at once, with hints.
 
 use syntax::Options;
 use syntax::defaults::{MAX_SYNTAX_ERRORS, MAX_VALIDATION_FAULTS, MAX_WARNINGS};
@@ -84,7 +84,7 @@ fn a_broken_parameter_list_does_not_hide_the_body() {
     assert_eq!(errors(&parsed), expected);
 }
 
-/// What helps beyond Puppet's words.
+/// The help that is added to Puppet's wording.
 #[test]
 fn hints_say_what_was_meant() {
     let hint = |code: &str| {
@@ -135,7 +135,8 @@ fn a_source_that_is_wrong_all_over_is_told_in_bounds() {
     assert_eq!(strange.diagnostics.len(), MAX_WARNINGS);
 }
 
-/// The depth of what is not a tree's own nesting is no limit: 100,000 operators are a tree as high.
+/// The length of a chain is not nesting and has no limit: 100,000 operators are a tree of that
+/// height.
 #[test]
 fn long_chains_are_read_as_manifests_and_as_plans() {
     let chains = [

@@ -1,4 +1,4 @@
-//! The crate from outside: what is accepted, what is refused and where, what the tree is.
+//! The crate from outside: accepted sources, refused sources with positions, and trees.
 
 mod entry;
 mod faults;

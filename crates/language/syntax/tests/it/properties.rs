@@ -6,7 +6,7 @@ use syntax::{Options, PieceKind, Source};
 use crate::entry::{manifest, template};
 use crate::{errors, read, read_as};
 
-/// Words and signs of the language: what the parser can be led far by.
+/// Words and signs of the language, which lead the parser into many of its branches.
 fn part() -> impl Strategy<Value = String> {
     let words = prop::sample::select(vec![
         "class",
@@ -167,7 +167,7 @@ fn depth_is_an_error_on_any_stack() {
     parsing.expect("a thread").join().expect("no overflow");
 }
 
-/// What is long and not deep is no error, however long.
+/// A long source that is not deep is no error, whatever its length.
 #[test]
 fn length_is_no_error() {
     let long = [
@@ -187,7 +187,7 @@ fn length_is_no_error() {
     parsing.expect("a thread").join().expect("no overflow");
 }
 
-/// Real depth is fine: 200 levels, which Puppet takes too.
+/// Realistic depth is accepted: 200 levels, which Puppet accepts too.
 #[test]
 fn two_hundred_levels_are_read() {
     let nested = "[".repeat(200) + &"]".repeat(200);
@@ -205,7 +205,7 @@ fn two_hundred_levels_are_read() {
     assert_eq!(errors(&read_as(&plan, tasks)), Vec::<String>::new());
 }
 
-/// Where nothing is wrong, what stands between tokens is blank.
+/// Without faults, the text between tokens is blank.
 fn nothing_is_lost(code: &str) {
     let source = Source::new(None, code);
     for piece in syntax::pieces(&source, Options::default()) {

@@ -1,4 +1,4 @@
-//! What the tree of a source is: operators bind as in Puppet, texts and numbers are read, names are
+//! The tree of a source: operators bind as in Puppet, texts and numbers are parsed, names are
 //! qualified. `tests/oracles` compares whole trees with Puppet's.
 
 use syntax::ast::{Ast, DefinitionKind, Expr, ExprId};

@@ -1,11 +1,12 @@
-//! What is well formed and still wrong, and what is not: Puppet's words, places and order.
+//! Well-formed code that is refused, and code that is accepted: Puppet's wording, positions and
+//! order.
 
 use syntax::Severity;
 use syntax::defaults::MAX_TOKENS;
 
 use crate::{at, errors, read};
 
-/// Each with all that Puppet 7.23 says with `strict=error`.
+/// Each source with all messages of Puppet 7.23 with `strict=error`.
 const CASES: &[(&str, &[&str])] = &[
     (
         "$a = 1 + 2\n1 + 2\nnotice('x')",
@@ -280,7 +281,8 @@ const CASES: &[(&str, &[&str])] = &[
     ("$x = @(\"E\")\n  ${a\n  | E", &[]),
 ];
 
-/// Keys that Puppet 8 takes for equal: `%` is the key, twice in one hash. With the key as its message shows it.
+/// Keys that Puppet 8 considers equal: `%` is the key, twice in one hash. Each with the key as its
+/// message shows it.
 const EQUAL_KEYS: &[(&str, &str)] = &[
     ("a", "a"),
     ("-1", "-1"),
@@ -355,7 +357,7 @@ fn a_source_with_too_many_tokens_is_refused_where_they_end() {
     }
 }
 
-/// The type of a class's parameter, and the column where Puppet 8 calls it deprecated.
+/// The type of a class's parameter, and the column where Puppet 8 reports it as deprecated.
 const PARAMETER_TYPES: &[(&str, Option<u32>)] = &[
     ("Integer[-1]", None),
     ("Struct[{a => 1, b => Enum[x]}]", None),
@@ -396,7 +398,7 @@ fn types_of_parameters_are_literals() {
                 .all(|it| it == Severity::Deprecation)
         );
     }
-    // only classes are looked at
+    // only classes are checked
     for other in [
         "define a(Enum[$y] $x) { }",
         "function a(Enum[$y] $x) { $x }",

@@ -1,4 +1,4 @@
-//! What an entry of a hierarchy has for a key: files, functions, encrypted values.
+//! Data of a key from an entry of a hierarchy: files, functions, encrypted values.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -107,7 +107,7 @@ impl Session {
         self.file(run, call, path, format)
     }
 
-    /// The data of a file, as this session saw it first.
+    /// The data of a file, as this session first read it.
     fn file(
         &self,
         run: &mut Run<'_>,
@@ -126,7 +126,7 @@ impl Session {
         Ok(data)
     }
 
-    /// What is not a hash is a mistake; YAML with nothing in it is an empty one.
+    /// A value that is not a hash is an error; empty YAML is an empty hash.
     fn as_hash(
         &self,
         run: &mut Run<'_>,
@@ -250,7 +250,7 @@ fn checked(
     found.map(|value| as_data(call, value, subject)).transpose()
 }
 
-/// What a function gives must be something that data can hold.
+/// Checks that the result of a function is a value that data can contain.
 fn as_data(
     call: &FunctionCall<'_>,
     value: Value,
@@ -273,13 +273,13 @@ fn at_place(call: &FunctionCall<'_>, subject: String) -> String {
     }
 }
 
-/// The path or the URI that a function is asked about.
+/// The path or the URI that is passed to a function.
 fn place(call: &FunctionCall<'_>) -> Option<String> {
     let place = call.options.get_str("path");
     place.or_else(|| call.options.get_str("uri")).map(plain)
 }
 
-/// What a function said is what the lookup says.
+/// Converts a function's error to the error of the lookup.
 fn said(error: HostError) -> Error {
     match error.is_wrong_call() {
         true => Error::Raw(error.to_string()),

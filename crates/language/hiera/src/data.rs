@@ -1,6 +1,6 @@
 //! Data files as values: [`Cache`].
 //!
-//! The rule: a file is read and parsed once for as long as it is the same file.
+//! Invariant: a file is read and parsed once, until its identity changes.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub(crate) enum Format {
     Hocon,
 }
 
-/// Parsed files, for all sessions of a process.
+/// Parsed files, shared by all sessions of a process.
 #[derive(Debug, Default)]
 pub struct Cache {
     held: Mutex<HashMap<(PathBuf, Format), Held>>,
@@ -32,7 +32,7 @@ struct Held {
 }
 
 impl Cache {
-    /// What a file holds; `Undef` if it is empty.
+    /// The data of a file; `Undef` if it is empty.
     pub(crate) fn load(
         &self,
         host: &mut dyn Host,
@@ -73,13 +73,13 @@ impl Cache {
     }
 }
 
-/// A text of YAML as data are read.
+/// Parses a YAML text with the options of data files.
 pub fn yaml_value(text: &str) -> Result<Value, String> {
     let document = psych::load(text, Options::HIERA).map_err(|error| error.to_string())?;
     Ok(document.root.as_ref().map(from_yaml).unwrap_or_default())
 }
 
-/// A text of JSON as data are read.
+/// Parses a JSON text to a value of data.
 pub fn json_value(text: &str) -> Result<Value, String> {
     let json = decode_errors::json::from_str(text);
     json.map(from_json).map_err(|error| error.to_string())
@@ -99,8 +99,8 @@ fn yaml(host: &mut dyn Host, path: &Path, text: &str) -> Result<Value, String> {
     Ok(document.root.as_ref().map(from_yaml).unwrap_or_default())
 }
 
-/// Symbols are what they are written as without the colon where they are keys, as Puppet takes them,
-/// and with it elsewhere.
+/// Converts a YAML node. As in Puppet, a symbol that is a key becomes a text without the colon; any
+/// other symbol keeps it.
 fn from_yaml(node: &Node) -> Value {
     match &node.value {
         psych::Value::Null => Value::Undef,

@@ -1,4 +1,4 @@
-//! The deep merge, as the library of that name does it for Puppet: [`deep_merge`].
+//! The deep merge, equivalent to the `deep_merge` library that Puppet uses: [`deep_merge`].
 
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -10,16 +10,16 @@ use crate::explain::inspect;
 use crate::key::ruby_class;
 use crate::merge::unique;
 
-/// What may be asked of it.
+/// Options of a deep merge.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct DeepOptions {
-    /// What stands before a text or key that takes something away.
+    /// The prefix of a text or key that removes an element.
     knockout_prefix: Option<String>,
     sort_merged_arrays: bool,
     merge_hash_arrays: bool,
 }
 
-/// Why an entry does not take a value.
+/// The error for a value of the wrong type in an entry.
 fn wrong_entry(key: &str, wanted: pcore::Type, value: &Value) -> Error {
     let wanted = pcore::Type::optional_of(wanted);
     let fits = pcore::assert_instance("The merge options", &wanted, value);
@@ -58,7 +58,7 @@ impl DeepOptions {
         Ok(options)
     }
 
-    /// The text without the prefix, if it has it.
+    /// The text without the prefix; `None` if it does not have it.
     fn knocked_out<'v>(&self, value: &'v Value) -> Option<&'v str> {
         match (value, &self.knockout_prefix) {
             (Value::Str(text), Some(prefix)) if !prefix.is_empty() => text.strip_prefix(&**prefix),
@@ -144,7 +144,7 @@ fn array(source: &[Value], target: Value, options: &DeepOptions) -> Result<Value
     Ok(Value::array(merged))
 }
 
-/// What cannot be merged is overwritten; a text with the prefix leaves an empty one.
+/// Overwrites a value that cannot be merged; a text with the prefix leaves an empty one.
 fn overwrite(source: Value, options: &DeepOptions) -> Value {
     match options.knocked_out(&source) {
         Some(_) => Value::from(""),
@@ -152,7 +152,7 @@ fn overwrite(source: Value, options: &DeepOptions) -> Value {
     }
 }
 
-/// As Ruby sorts: what has no order is a mistake.
+/// Sorts as Ruby does: values without an order are an error.
 fn sort(items: &mut [Value]) -> Result<(), Error> {
     let mut failure = None;
     items.sort_by(|a, b| {

@@ -1,6 +1,6 @@
-//! Why a lookup fails: [`Error`]. That nothing was found is not an error here.
+//! Errors of lookups: [`Error`]. A key without a value is not an error here.
 
-/// Messages are Puppet's.
+/// An error of a lookup, with Puppet's message.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("Recursive lookup detected in [{stack}]")]
@@ -11,30 +11,30 @@ pub enum Error {
     Parts { limit: usize },
     #[error("{0}")]
     Data(String),
-    /// A mistake in an expression, which no layer says more about.
+    /// A mistake in an expression, to which no layer adds context.
     #[error("{0}")]
     Expression(&'static str),
     #[error("Unknown interpolation method '{0}'")]
     Method(String),
-    /// Data name a variable that is not there.
+    /// Data refer to an undefined variable.
     #[error("Undefined variable '{0}'; ")]
     Undefined(String),
     /// A mistake in a `hiera.yaml`.
     #[error("{what} (file: {path})")]
     Config { what: String, path: String },
-    /// What the host said.
+    /// An error of the host.
     #[error(transparent)]
     Host(#[from] HostError),
-    /// What a function was called wrongly with.
+    /// A function was called with wrong arguments.
     #[error("{0}")]
     Raw(String),
-    /// A text that stays as it is: what Puppet calls a lookup error.
+    /// An error whose text stays unchanged: Puppet's lookup error.
     #[error(transparent)]
     Settled(Box<Error>),
 }
 
 impl Error {
-    /// Whether nothing is put in front of its text where a program looked up.
+    /// True if no prefix is added to its text when code performs a lookup.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         matches!(
@@ -43,7 +43,7 @@ impl Error {
         )
     }
 
-    /// What it is, settled or not.
+    /// The error itself, without [`Settled`](Self::Settled) around it.
     #[must_use]
     pub fn kind(&self) -> &Self {
         match self {
@@ -52,7 +52,7 @@ impl Error {
         }
     }
 
-    /// What has met it in the middle of a lookup.
+    /// Marks an error that occurred during a lookup as settled.
     pub(crate) fn settled(self) -> Self {
         match self {
             Self::Settled(_) | Self::Undefined(_) | Self::Raw(_) => self,
@@ -60,7 +60,7 @@ impl Error {
         }
     }
 
-    /// A mistake of a lookup, wherever it is met.
+    /// A mistake of a lookup, wherever it occurs.
     pub(crate) fn lookup(text: impl Into<String>) -> Self {
         Self::data(text).settled()
     }
@@ -70,18 +70,18 @@ impl Error {
     }
 }
 
-/// A host could not do what it was asked for. Whoever wrote the host finds his error inside.
+/// A failed request to a host. It contains the error of the host's implementation.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct HostError(pub Box<dyn std::error::Error + 'static>);
 
-/// The text of a call that did not fit its function.
+/// The message of a call that does not match its function.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct WrongCall(String);
 
 impl HostError {
-    /// A function could not be called with what it was given.
+    /// Creates the error of a call whose arguments do not match the function.
     pub fn wrong_call(text: impl Into<String>) -> Self {
         Self(WrongCall(text.into()).into())
     }

@@ -1,11 +1,10 @@
-//! What a lookup did, step by step, as `puppet lookup --explain` tells it. Main type:
-//! [`Explainer`].
+//! The steps of a lookup, as `puppet lookup --explain` prints them. Main type: [`Explainer`].
 
 use std::fmt::Write as _;
 
 use pcore::{Hash, Value};
 
-/// A step, with what it is about.
+/// A step, with its subject.
 #[derive(Debug)]
 pub(crate) enum Step {
     Root,
@@ -70,7 +69,8 @@ impl Default for Explainer {
 }
 
 impl Explainer {
-    /// With `only_options`, only the search for `lookup_options` is carried out.
+    /// Creates an explainer. With `only_options`, only the search for `lookup_options` is carried
+    /// out.
     #[must_use]
     pub fn new(only_options: bool) -> Self {
         let mut explainer = Self {
@@ -129,12 +129,12 @@ impl Explainer {
         self.pop();
     }
 
-    /// A line about where the lookup is.
+    /// Adds a line at the current step of the lookup.
     pub fn text(&mut self, text: impl Into<String>) {
         self.nodes[self.current].texts.push(text.into());
     }
 
-    /// All that was collected.
+    /// The text of all collected steps.
     #[must_use]
     pub fn explain(&self) -> String {
         let mut out = String::new();
@@ -240,7 +240,7 @@ impl Explainer {
         self.outcome(index, out, &inner);
     }
 
-    /// What merged only one place is told as if it had not merged.
+    /// Prints a merge. One with a single location is printed as if it had not merged.
     fn merge(&self, index: usize, out: &mut String, indent: &str, (name, options): (&str, &Hash)) {
         let node = &self.nodes[index];
         match node.branches.as_slice() {
@@ -326,7 +326,7 @@ fn dump_hash(out: &mut String, indent: &str, hash: &Hash) {
     let _ = write!(out, "\n{indent}}}");
 }
 
-/// As Ruby's `inspect`.
+/// The value as Ruby's `inspect` prints it.
 pub(crate) fn inspect(value: &Value) -> String {
     match value {
         Value::Undef => "nil".to_owned(),
@@ -346,7 +346,7 @@ pub(crate) fn inspect(value: &Value) -> String {
     }
 }
 
-/// As Ruby's `to_s`.
+/// The value as Ruby's `to_s` prints it.
 #[must_use]
 pub fn plain(value: &Value) -> String {
     match value {

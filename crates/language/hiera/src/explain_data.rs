@@ -1,11 +1,11 @@
-//! An explanation as data, with the keys that `puppet lookup` gives them.
+//! An explanation as data, with the keys of `puppet lookup`.
 
 use pcore::{Hash, Value};
 
 use crate::explain::{Event, Explainer, Node, Step};
 
 impl Explainer {
-    /// All that was collected; what only wraps one step is left out.
+    /// All collected steps, without steps that only wrap one other step.
     pub(crate) fn to_value(&self) -> Value {
         let Some(root) = self.nodes.first() else {
             return Value::Undef;
@@ -74,7 +74,7 @@ fn outcome(hash: &mut Hash, node: &Node) {
     hash.insert("event", event);
 }
 
-/// What a step is, and what only such a step has.
+/// Adds the kind of a step and the properties of that kind.
 fn kind(hash: &mut Hash, step: &Step) {
     let mut more = Hash::new();
     let name = match step {

@@ -1,16 +1,18 @@
-//! Patterns of paths, as Ruby's `Dir.glob` takes them: [`glob`].
+//! Patterns of paths with the semantics of Ruby's `Dir.glob`: [`glob`].
 //!
 //! `*` and `?` stay within one name, `**/` is any number of directories, `[a-z]` one of some
-//! characters, `{a,b}` one of some texts. Names that begin with a dot are matched by a dot only.
+//! characters, `{a,b}` one of some texts. Names that begin with a dot are matched only by an
+//! explicit dot.
 //!
-//! The rule: paths come in the order in which Ruby gives them, that of the names in each directory.
+//! Invariant: paths come in the order in which Ruby returns them, that of the names in each
+//! directory.
 
 use std::path::{Path, PathBuf};
 
 use crate::Host;
 use crate::defaults::{GLOB_ALTERNATIVES, GLOB_DEPTH, GLOBBED_PATHS};
 
-/// The files that match a pattern that begins with `/`.
+/// The files that match a pattern. The pattern begins with `/`.
 pub(crate) fn glob(host: &mut dyn Host, pattern: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for pattern in alternatives(pattern) {
@@ -20,7 +22,7 @@ pub(crate) fn glob(host: &mut dyn Host, pattern: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The directory that all files which match are below.
+/// The directory that contains all matching files.
 pub(crate) fn fixed_part(pattern: &str) -> PathBuf {
     let is_fixed = |part: &&str| !part.contains(['*', '?', '[', '{', '\\']);
     let (directory, _) = pattern.rsplit_once('/').unwrap_or_default();
@@ -28,7 +30,7 @@ pub(crate) fn fixed_part(pattern: &str) -> PathBuf {
     Path::new("/").join(parts.take_while(is_fixed).collect::<PathBuf>())
 }
 
-/// What is left of a pattern behind a directory.
+/// The rest of a pattern after a directory.
 type Rest<'p> = &'p [&'p str];
 
 fn descend(
@@ -52,7 +54,7 @@ fn descend(
         }
         return;
     }
-    // Any number of directories may be none.
+    // Any number of directories includes none.
     for at in 0..patterns.len() {
         if let ["**", rest @ ..] = patterns[at]
             && !rest.is_empty()
@@ -92,12 +94,12 @@ fn listed(host: &mut dyn Host, directory: &Path) -> Vec<crate::DirectoryEntry> {
     entries
 }
 
-/// Whether one name matches one part of a pattern.
+/// True if one name matches one part of a pattern.
 fn matches(pattern: &[char], name: &[char]) -> bool {
     if name.first() == Some(&'.') && pattern.first() != Some(&'.') {
         return false;
     }
-    // Where the last star stands, and how much of the name it has taken.
+    // The position of the last star, and the length of the name that it matches.
     let mut star: Option<(usize, usize)> = None;
     let (mut at, mut of) = (0, 0);
     while of < name.len() {
@@ -129,7 +131,7 @@ fn matches(pattern: &[char], name: &[char]) -> bool {
     pattern[at..].iter().all(|c| *c == '*')
 }
 
-/// The length of `[…]` if it holds a character.
+/// The length of `[…]` if it contains the character.
 fn class(pattern: &[char], c: char) -> Option<usize> {
     let negative = matches!(pattern.get(1), Some('^' | '!'));
     let mut at = if negative { 2 } else { 1 };
@@ -153,7 +155,7 @@ fn class(pattern: &[char], c: char) -> Option<usize> {
     (holds != negative).then_some(at + 1)
 }
 
-/// The texts that the braces of a pattern stand for.
+/// The texts to which the braces of a pattern expand.
 fn alternatives(pattern: &str) -> Vec<String> {
     let mut done = Vec::new();
     let mut open = vec![pattern.to_owned()];

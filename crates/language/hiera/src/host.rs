@@ -1,4 +1,4 @@
-//! What a lookup must know of the world: [`Host`].
+//! The interface through which a lookup accesses files, variables and functions: [`Host`].
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ use pcore::{Hash, Value};
 
 use crate::HostError;
 
-/// What tells two states of a file apart. Its fields mean nothing but that.
+/// Distinguishes two states of a file. Its fields have no other meaning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FileIdentity {
     pub device: u64,
@@ -15,51 +15,53 @@ pub struct FileIdentity {
     pub changed_nanoseconds: i128,
 }
 
-/// What a directory holds. A link is what it leads to.
+/// An entry of a directory. A link counts as its target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirectoryEntry {
     pub name: String,
     pub is_directory: bool,
 }
 
-/// Files, variables and functions. Everything that a lookup sees comes through here.
+/// Files, variables and functions. Everything that a lookup reads comes through this trait.
 pub trait Host {
-    /// A variable by its name without `$`, as the code that looks up sees it; `None` if there is none.
+    /// The value of a variable by its name without `$`, in the scope of the code that performs the
+    /// lookup; `None` if there is none.
     fn variable(&mut self, name: &str) -> Result<Option<Value>, HostError>;
 
-    /// Whether a variable that is not there is a mistake when data name it.
+    /// True if it is an error when data refer to an undefined variable.
     fn strict_variables(&self) -> bool {
         true
     }
 
-    /// The directory of a module of the environment.
+    /// The directory of a module of the environment; `None` if there is no such module.
     fn module_root(&mut self, module: &str) -> Option<PathBuf>;
 
-    /// `None` if there is no such file.
+    /// The current state of a file; `None` if there is no such file.
     fn identity(&mut self, path: &Path) -> Option<FileIdentity>;
 
-    /// The text of a file.
+    /// Reads the text of a file.
     fn read(&mut self, path: &Path) -> Result<String, HostError>;
 
-    /// What a directory holds, in any order; nothing if there is no such directory.
+    /// The entries of a directory, in any order; empty if there is no such directory.
     fn entries(&mut self, directory: &Path) -> Vec<DirectoryEntry>;
 
-    /// The global layer names a file, or a directory of files. A host that shows only what is in the
-    /// environment and its modules shows this, too: who writes that layer owns the server.
+    /// Notes that the global layer names a file, or a directory of files. A host that shows only
+    /// the environment and its modules shows these paths, too: the author of that layer owns the
+    /// server.
     fn named_globally(&mut self, path: &Path) {
         let _ = path;
     }
 
-    /// Something that is no mistake but should be seen.
+    /// Reports a condition that is not an error but should be seen.
     fn warn(&mut self, message: &str);
 
-    /// A function that returns all data of a place. `None` if there is no such function.
+    /// Calls a function that returns all data of a location. `None` if there is no such function.
     fn data_hash(&mut self, call: &FunctionCall<'_>) -> Option<Result<Value, HostError>> {
         let _ = call;
         None
     }
 
-    /// A function that returns the value of a key; the inner `None` if it has none.
+    /// Calls a function that returns the value of a key; the inner `None` if it has none.
     fn lookup_key(
         &mut self,
         call: &FunctionCall<'_>,
@@ -69,7 +71,7 @@ pub trait Host {
         None
     }
 
-    /// A function that returns the value of a dotted key, taken apart.
+    /// Calls a function that returns the value of a dotted key, split into segments.
     fn data_dig(
         &mut self,
         call: &FunctionCall<'_>,
@@ -79,16 +81,16 @@ pub trait Host {
         None
     }
 
-    /// A text with `ENC[…]` in clear, by the options of the entry of the hierarchy.
+    /// Decrypts the `ENC[…]` parts of a text, with the options of the entry of the hierarchy.
     fn decrypt(&mut self, text: &str, options: &Hash) -> Result<String, HostError> {
         let _ = (text, options);
         Err(HostError::text("values cannot be decrypted here"))
     }
 
-    /// The type that a text says, as a value.
+    /// The type that a text denotes, as a value.
     fn type_of(&mut self, text: &str) -> Result<Value, HostError>;
 
-    /// `new(convert_to[0], value, …)`.
+    /// Converts a value by `new(convert_to[0], value, …)`.
     fn convert(&mut self, value: Value, convert_to: &[Value]) -> Result<Value, HostError>;
 }
 
@@ -96,12 +98,12 @@ pub trait Host {
 #[derive(Debug, Clone, Copy)]
 pub struct FunctionCall<'c> {
     pub function: &'c str,
-    /// With `path` or `uri` of the place, if it has one.
+    /// The options of the entry, with `path` or `uri` of the location, if it has one.
     pub options: &'c Hash,
-    /// The module whose data are looked up.
+    /// The module whose data are looked up; `None` in the other layers.
     pub module: Option<&'c str>,
-    /// The entry of the hierarchy.
+    /// Name of the entry of the hierarchy.
     pub entry: &'c str,
-    /// The file that the hierarchy stands in.
+    /// The `hiera.yaml` file that contains the hierarchy; `None` if there is no file.
     pub config: Option<&'c Path>,
 }

@@ -1,4 +1,4 @@
-//! `%{…}` in data and configurations.
+//! Interpolation of `%{…}` in data and configurations.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use crate::key;
 use crate::run::Run;
 use crate::{Error, Session};
 
-/// Whether `%{lookup('…')}` and its like may stand there.
+/// The use of methods such as `%{lookup('…')}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Methods {
     Allowed,
-    /// In a configuration.
+    /// Methods are refused, as in a configuration.
     Forbidden,
 }
 
-/// What an expression asks for.
+/// The content of an interpolated expression.
 enum Asked<'e> {
     Variable(&'e str),
     Key(&'e str),
@@ -27,7 +27,7 @@ enum Asked<'e> {
 }
 
 impl Session {
-    /// A value with all expressions in its texts and keys filled in.
+    /// Interpolates all expressions in the texts and keys of a value.
     pub(crate) fn interpolate(
         &self,
         run: &mut Run<'_>,
@@ -55,7 +55,7 @@ impl Session {
         }
     }
 
-    /// A text of a configuration.
+    /// Interpolates a text of a configuration.
     pub(crate) fn interpolate_config(
         &self,
         run: &mut Run<'_>,
@@ -125,7 +125,7 @@ impl Session {
         Ok(Filled::Text(plain(&filled)))
     }
 
-    /// A lookup for `%{lookup('…')}`; what is not there is empty.
+    /// The lookup of `%{lookup('…')}`; a missing value is empty.
     fn sub_lookup(&self, run: &mut Run<'_>, key: &str) -> Result<Value, Error> {
         if let Some(value) = run.overrides.get_str(key) {
             return Ok(value.clone());
@@ -137,7 +137,7 @@ impl Session {
         Ok(default.unwrap_or_else(|| Value::from("")))
     }
 
-    /// A variable, dug into; undefined if it is not there.
+    /// A variable, with its segments resolved; undefined if there is none.
     pub(crate) fn scope_value(
         &self,
         run: &mut Run<'_>,
@@ -182,7 +182,7 @@ enum Filled {
     Alias(Value),
 }
 
-/// `name`, or a method as in `lookup('key')`.
+/// Parses `name`, or a method as in `lookup('key')`.
 fn asked(expression: &str, methods: Methods) -> Result<Asked<'_>, Error> {
     let Some((method, key)) = method_call(expression) else {
         return Ok(Asked::Variable(expression));

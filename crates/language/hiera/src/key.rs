@@ -8,14 +8,14 @@ use crate::explain::Step;
 use crate::run::Run;
 use crate::{Error, explain};
 
-/// A key taken apart.
+/// A key, split into its root and segments.
 #[derive(Debug, Clone)]
 pub(crate) struct LookupKey {
     pub(crate) text: String,
     pub(crate) root: String,
-    /// What stands before the first `::` of the root.
+    /// The part of the root before the first `::`.
     pub(crate) module: Option<String>,
-    /// Behind the root: texts and integers.
+    /// The segments after the root: texts and integers.
     pub(crate) segments: Vec<Value>,
 }
 
@@ -37,13 +37,13 @@ impl LookupKey {
         })
     }
 
-    /// What the segments name in a value.
+    /// Resolves the segments in a value.
     pub(crate) fn dig(&self, run: &mut Run<'_>, value: Value) -> Result<Option<Value>, Error> {
         dig(run, &self.text, &self.segments, value)
     }
 }
 
-/// Segments of a key; `None` if it cannot be taken apart.
+/// Splits a key into segments; `None` if its syntax is invalid.
 pub(crate) fn split(key: &str) -> Option<Vec<Value>> {
     if !key.contains(['\'', '"', '.']) {
         return Some(vec![Value::from(key)]);
@@ -84,7 +84,7 @@ fn plain_segment(text: &str) -> Value {
     }
 }
 
-/// What segments name in a value; `None` if it is not there.
+/// Resolves segments in a value; `None` if there is no such element.
 pub(crate) fn dig(
     run: &mut Run<'_>,
     key: &str,
@@ -147,7 +147,7 @@ pub(crate) fn ruby_class(value: &Value) -> &'static str {
     }
 }
 
-/// Only what the segments name, in hashes and lists of its own.
+/// Wraps a value in the hashes and lists that the segments describe.
 pub(crate) fn wrapped(segments: &[Value], value: Value) -> Value {
     segments
         .iter()

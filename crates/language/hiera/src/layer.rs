@@ -12,7 +12,7 @@ use crate::merge::Merge;
 use crate::run::Run;
 use crate::{Error, Session};
 
-/// A configuration and, once it was used, its hierarchies.
+/// A configuration and, after its first use, its hierarchies.
 #[derive(Debug, Clone)]
 pub(crate) struct Layer {
     pub(crate) config: Arc<Config>,
@@ -25,11 +25,11 @@ pub(crate) struct Layer {
 struct Hierarchies {
     main: Vec<Resolved>,
     default: Vec<Resolved>,
-    /// Variables that were asked for meanwhile, with what they were.
+    /// Variables that were used to build the hierarchies, with their values.
     depends_on: Vec<(String, Option<Value>)>,
 }
 
-/// Names a layer of a session.
+/// Identifies a layer of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum LayerId {
     Global,
@@ -69,7 +69,7 @@ impl Layer {
 }
 
 impl Session {
-    /// Searches a layer, or the `default_hierarchy` of a module's.
+    /// Searches a layer, or the `default_hierarchy` of a module's layer.
     pub(crate) fn search_layer(
         &self,
         run: &mut Run<'_>,
@@ -82,7 +82,7 @@ impl Session {
             return Ok(None);
         };
         let step = layer.step();
-        // Where defaults are searched, the hierarchy is made before the step begins.
+        // For defaults, the hierarchy is built before the step begins.
         if default {
             self.hierarchies(run, id)?;
         }
@@ -104,7 +104,7 @@ impl Session {
         })
     }
 
-    /// The hierarchies, made anew if a variable they depend on has changed.
+    /// The hierarchies, built again if a variable they depend on has changed.
     fn hierarchies(&self, run: &mut Run<'_>, id: &LayerId) -> Result<Arc<Hierarchies>, Error> {
         let Some(layer) = self.layer(run, id)? else {
             return Ok(Arc::new(Hierarchies {
@@ -185,7 +185,7 @@ impl Session {
     }
 }
 
-/// What the places have, made into one.
+/// Merges the values of several locations into one.
 pub(crate) fn merge_over<T>(
     run: &mut Run<'_>,
     merge: &Merge,

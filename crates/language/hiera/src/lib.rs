@@ -4,8 +4,8 @@
 //! Left out, each refused by name: backends of Hiera 3 that are written in Ruby. Configurations of
 //! version 3 are read in the global layer, for yaml, json, hocon and eyaml.
 //!
-//! Rules that hold here: everything that a lookup sees of the world comes through [`Host`]; a lookup
-//! ends within the limits of [`defaults`]; a file is parsed once, as long as it is the same file.
+//! Invariants: everything that a lookup reads comes through [`Host`]; a lookup ends within the
+//! limits of [`defaults`]; a file is parsed once, until its identity changes.
 
 mod backend;
 mod config;

@@ -1,4 +1,4 @@
-//! The places of an entry of a hierarchy: [`Place`].
+//! The locations of an entry of a hierarchy: [`Place`].
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +9,10 @@ use crate::explain::plain;
 use crate::run::Run;
 use crate::{Error, Session};
 
-/// Where data may be.
+/// A location of data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// As the configuration has it.
+    /// The text in the configuration, before interpolation.
     pub(crate) original: String,
     pub(crate) at: At,
 }
@@ -23,16 +23,16 @@ pub(crate) enum At {
     Uri(String),
 }
 
-/// An entry whose places are known.
+/// An entry whose locations are resolved.
 #[derive(Debug, Clone)]
 pub(crate) struct Resolved {
     pub(crate) entry: Entry,
-    /// `None` if it has none and is asked as a whole.
+    /// `None` if the entry has no locations and is called once as a whole.
     pub(crate) places: Option<Vec<Place>>,
 }
 
 impl Session {
-    /// The entries of a hierarchy with everything filled in.
+    /// Resolves the entries of a hierarchy, with all expressions interpolated.
     pub(crate) fn resolve(
         &self,
         run: &mut Run<'_>,
@@ -135,7 +135,7 @@ fn path_place(
     Place { original, at }
 }
 
-/// The values that a variable stands for one by one.
+/// The values over which a variable of `mapped_paths` iterates.
 fn mapped(values: Value) -> Vec<Value> {
     match values {
         Value::Undef => Vec::new(),

@@ -1,4 +1,4 @@
-//! How values of several places become one: [`Merge`].
+//! Merging of values from several locations: [`Merge`].
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use pcore::{Hash, Value};
 use crate::Error;
 use crate::deep::{DeepOptions, deep_merge};
 
-/// A strategy with its options.
+/// A merge strategy with its options.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Merge {
-    /// Nothing was said, which means the first.
+    /// No strategy is given, which means `first`.
     Default,
     First,
     Unique,
@@ -23,7 +23,7 @@ pub(crate) enum Merge {
 }
 
 impl Merge {
-    /// From a name, a hash with `strategy`, or nothing.
+    /// Parses a name, a hash with `strategy`, or no value.
     pub(crate) fn of(value: &Value) -> Result<Self, Error> {
         match value {
             Value::Undef | Value::Bool(false) => Ok(Self::Default),
@@ -69,7 +69,7 @@ impl Merge {
         }
     }
 
-    /// As `lookup --explain` names it.
+    /// The name in the output of `lookup --explain`.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Default => "default",
@@ -84,7 +84,7 @@ impl Merge {
         matches!(self, Self::Default | Self::First)
     }
 
-    /// The first value found, before others are merged into it.
+    /// Prepares the first value found, before others are merged into it.
     pub(crate) fn start(&self, value: Value) -> Value {
         match self {
             Self::Unique => Value::array(flat(&value)),
@@ -92,7 +92,7 @@ impl Merge {
         }
     }
 
-    /// The only value there can be.
+    /// Prepares the only value of a lookup without a merge.
     pub(crate) fn single(&self, value: Value) -> Value {
         match (self, &value) {
             (Self::Unique, Value::Array(items)) => Value::array(unique(items.iter().cloned())),
@@ -100,7 +100,7 @@ impl Merge {
         }
     }
 
-    /// A value and one of lower priority.
+    /// Merges a value with one of lower priority.
     pub(crate) fn merge(&self, high: &Value, low: &Value) -> Result<Value, Error> {
         match self {
             Self::Default | Self::First => Ok(high.clone()),

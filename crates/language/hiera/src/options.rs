@@ -1,4 +1,4 @@
-//! `lookup_options`: how a key is merged and converted. Main type: [`KeyOptions`].
+//! `lookup_options`: the merge and conversion of each key. Main type: [`KeyOptions`].
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::{Error, Session};
 
 pub(crate) const LOOKUP_OPTIONS: &str = "lookup_options";
 
-/// The options of all keys: those of one key each, and those of patterns in their order.
+/// The options of all keys: those of single keys, and those of patterns in their order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct KeyOptions {
     keys: Hash,
@@ -53,7 +53,7 @@ impl KeyOptions {
 }
 
 impl Session {
-    /// The options of a key, from all layers that may say something of it.
+    /// The options of a key, merged from all layers that contain options for it.
     pub(crate) fn options_of(&self, run: &mut Run<'_>, key: &LookupKey) -> Result<Hash, Error> {
         let of = (key.module.clone(), run.global_only);
         let known = self.known.borrow().options.get(&of).cloned();
@@ -140,7 +140,7 @@ impl Session {
         validated(found, module)
     }
 
-    /// The options that a module's `default_hierarchy` has for a key of its own.
+    /// The options of the `default_hierarchy` of a module for one of its keys.
     pub(crate) fn default_options_of(
         &self,
         run: &mut Run<'_>,
@@ -173,7 +173,7 @@ impl Session {
     }
 }
 
-/// They are a hash, and a module's are about its own keys.
+/// Checks that the options are a hash, and that a module's options concern only its own keys.
 fn validated(found: Option<Value>, module: Option<&str>) -> Result<Option<Hash>, Error> {
     let options = match found {
         None | Some(Value::Undef) => return Ok(None),

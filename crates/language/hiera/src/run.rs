@@ -1,4 +1,4 @@
-//! One lookup under way: [`Run`].
+//! The state of one running lookup: [`Run`].
 
 use pcore::{Hash, Value};
 
@@ -9,15 +9,15 @@ use crate::{Error, Host};
 pub(crate) struct Run<'a> {
     pub(crate) host: &'a mut dyn Host,
     trail: &'a Trail,
-    /// Whether the explanation tells what is done.
+    /// True if the steps are recorded in the explanation.
     told: bool,
     pub(crate) overrides: &'a Hash,
     pub(crate) defaults: &'a Hash,
-    /// Only the global layer is searched.
+    /// True if only the global layer is searched.
     pub(crate) global_only: bool,
-    /// The variable that an entry of `mapped_paths` has at the moment.
+    /// The current variable of an entry with `mapped_paths`.
     pub(crate) mapped: Option<(String, Value)>,
-    /// Variables that the hierarchy depends on, while it is made.
+    /// Variables on which the hierarchy depends, recorded while it is built.
     pub(crate) depends_on: Option<Vec<(String, Option<Value>)>>,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Carries out a step of the explanation.
+    /// Runs a function within a step of the explanation.
     pub(crate) fn within<T>(
         &mut self,
         step: Step,
@@ -55,7 +55,7 @@ impl<'a> Run<'a> {
         done
     }
 
-    /// Carries out something that the explanation does not tell.
+    /// Runs a function without recording it in the explanation.
     pub(crate) fn untold<T>(
         &mut self,
         body: impl FnOnce(&mut Self) -> Result<T, Error>,
@@ -66,7 +66,7 @@ impl<'a> Run<'a> {
         done
     }
 
-    /// Carries out a part of the lookup of a name.
+    /// Runs a part of the lookup of a name.
     pub(crate) fn check<T>(
         &mut self,
         name: &str,
@@ -96,7 +96,7 @@ impl<'a> Run<'a> {
         self.explain(|it| it.not_found(key));
     }
 
-    /// A variable; `None` if there is none.
+    /// The value of a variable; `None` if there is none.
     pub(crate) fn variable(&mut self, name: &str) -> Result<Option<Value>, Error> {
         if let Some((mapped, value)) = &self.mapped
             && mapped == name

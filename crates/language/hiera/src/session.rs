@@ -19,41 +19,41 @@ use crate::run::Run;
 use crate::trail::Trail;
 use crate::{Cache, Error, Host};
 
-/// Where configurations are and how strictly they are taken.
+/// The locations of configurations, and the strictness.
 #[derive(Debug, Clone, Default)]
 pub struct Settings {
-    /// The global `hiera.yaml`, whether it exists or not; `None` for no global layer.
+    /// Path of the global `hiera.yaml`, which need not exist; `None` for no global layer.
     pub global_config: Option<PathBuf>,
-    /// The environment's directory.
+    /// The environment's directory; `None` for no environment layer.
     pub environment_root: Option<PathBuf>,
-    /// Uses `plan_hierarchy` where there is one.
+    /// True to use `plan_hierarchy` if there is one.
     pub plan: bool,
-    /// A data file that holds no hash is a mistake, not a warning.
+    /// True if a data file without a hash is an error, not a warning.
     pub strict: bool,
 }
 
-/// What is asked for.
+/// The parameters of a lookup.
 #[derive(Debug, Clone, Default)]
 pub struct Request<'r> {
-    /// The first that has a value counts.
+    /// The names to look up; the first that has a value counts.
     pub names: &'r [String],
-    /// What the value must be.
+    /// The type that the value must have; `None` for any.
     pub value_type: Option<&'r Type>,
-    /// A strategy's name, or a hash with `strategy` and options; undefined for `lookup_options`.
+    /// A strategy's name, or a hash with `strategy` and options; undefined to use `lookup_options`.
     pub merge: Value,
-    /// Values that count before all data.
+    /// Values by name that take precedence over all data.
     pub overrides: Hash,
-    /// Values for what no data have.
+    /// Values by name for names without data.
     pub defaults: Hash,
-    /// The value if there is no other.
+    /// The value if no other is found; `None` if there is no default.
     pub default: Option<Value>,
-    /// Searches the global layer only, as the functions of Hiera 3 do where the environment has no
-    /// configuration of version 5.
+    /// True to search the global layer only, as the functions of Hiera 3 do if the environment has
+    /// no configuration of version 5.
     pub global_only: bool,
 }
 
 impl Request<'_> {
-    /// What Puppet says where nothing was found.
+    /// Puppet's message for names without a value.
     #[must_use]
     pub fn not_found(&self) -> String {
         if let [name] = self.names {
@@ -65,8 +65,8 @@ impl Request<'_> {
     }
 }
 
-/// What lookups of one compilation or plan share. A host may look up while it is asked: nothing is
-/// borrowed then.
+/// The state that lookups of one compilation or plan share. A host may perform lookups while the
+/// session calls it: nothing is borrowed then.
 #[derive(Debug)]
 pub struct Session {
     pub(crate) settings: Settings,
@@ -74,12 +74,12 @@ pub struct Session {
     pub(crate) known: RefCell<Known>,
 }
 
-/// What a session has seen; it does not see files change.
+/// The data that a session has read; it does not notice changes of files.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     layers: HashMap<LayerId, Option<Layer>>,
     pub(crate) files: HashMap<(PathBuf, Format), Arc<Hash>>,
-    /// By the module that the key is of, and whether only the global layer counts.
+    /// Keyed by the module of the key, and by `global_only`.
     pub(crate) options: HashMap<(Option<String>, bool), Arc<KeyOptions>>,
     pub(crate) global_options: Option<Option<Hash>>,
     pub(crate) environment_options: Option<Option<Hash>>,
@@ -96,7 +96,7 @@ impl Session {
         }
     }
 
-    /// Looks up; `None` if nothing was found and the request has no default.
+    /// Performs a lookup; `None` if nothing was found and the request has no default.
     pub fn lookup(
         &self,
         host: &mut dyn Host,
@@ -133,7 +133,7 @@ impl Session {
         }
     }
 
-    /// A value with the expressions in it filled in, for a function that a hierarchy names.
+    /// Interpolates the expressions in a value, for a function that a hierarchy names.
     pub fn fill_in(
         &self,
         host: &mut dyn Host,
@@ -145,7 +145,8 @@ impl Session {
         self.interpolate(&mut run, value, Methods::Allowed)
     }
 
-    /// The versions of the global configuration and of the environment's.
+    /// The versions of the global configuration and of the environment's, each `None` without a
+    /// file.
     pub fn versions(&self, host: &mut dyn Host) -> Result<(Option<i64>, Option<i64>), Error> {
         let (trail, none) = (Trail::new(), Hash::new());
         let mut run = Run::new(host, &trail, &none, &none);
@@ -156,7 +157,7 @@ impl Session {
         Ok((version(&LayerId::Global)?, version(&LayerId::Environment)?))
     }
 
-    /// One name through all layers.
+    /// Searches one name through all layers.
     pub(crate) fn search(
         &self,
         run: &mut Run<'_>,
@@ -215,7 +216,7 @@ impl Session {
         let layers = [
             LayerId::Global,
             LayerId::Environment,
-            // It takes part without a module too, and has nothing.
+            // Without a module this layer takes part too, and is empty.
             LayerId::Module(module.unwrap_or_default().to_owned()),
         ];
         merge_over(run, merge, &layers, |run, layer| match layer {
@@ -246,7 +247,7 @@ impl Session {
         self.search_layer(run, &id, key, merge, false)
     }
 
-    /// The `default_hierarchy` of a module, where no layer has anything.
+    /// Searches the `default_hierarchy` of a module, if no layer has a value.
     fn search_defaults(
         &self,
         run: &mut Run<'_>,
@@ -272,7 +273,7 @@ impl Session {
         }
     }
 
-    /// A layer, read when it is first asked for.
+    /// A layer, read at first use.
     pub(crate) fn layer(&self, run: &mut Run<'_>, id: &LayerId) -> Result<Option<Layer>, Error> {
         if let Some(known) = self.known.borrow().layers.get(id) {
             return Ok(known.clone());
@@ -283,7 +284,7 @@ impl Session {
         Ok(layer)
     }
 
-    /// Changes what is kept of a layer.
+    /// Changes the stored state of a layer.
     pub(crate) fn change_layer(&self, id: &LayerId, change: impl FnOnce(&mut Layer)) {
         if let Some(Some(layer)) = self.known.borrow_mut().layers.get_mut(id) {
             change(layer);

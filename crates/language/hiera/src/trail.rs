@@ -1,7 +1,8 @@
-//! What a lookup and the lookups within it share: [`Trail`].
+//! The state that a lookup and its nested lookups share: [`Trail`].
 //!
-//! A function that a hierarchy names may look up itself. The rule: a name that is being looked up is never
-//! looked up within itself, whoever asks, and all that is done for a lookup is told in its explanation.
+//! A function that a hierarchy names may perform lookups itself. Invariant: a name that is being
+//! looked up is never looked up within itself, whatever the caller, and all steps of a lookup are
+//! part of its explanation.
 
 use std::cell::{Cell, RefCell};
 
@@ -11,7 +12,7 @@ use crate::defaults::{MAX_NESTING, MAX_PARTS};
 use crate::explain::Step;
 use crate::{Error, Explainer};
 
-/// The names under way, and the explanation if one is wanted.
+/// The names that are being looked up, and the explanation if one is wanted.
 #[derive(Debug, Default)]
 pub struct Trail {
     names: RefCell<Vec<String>>,
@@ -25,7 +26,7 @@ impl Trail {
         Self::default()
     }
 
-    /// One that is explained.
+    /// Creates a trail that records an explanation.
     #[must_use]
     pub fn explained(explainer: Explainer) -> Self {
         Self {
@@ -39,12 +40,12 @@ impl Trail {
         self.explainer.is_some()
     }
 
-    /// Something that the explanation tells where the lookup is.
+    /// Adds a text to the explanation at the current step.
     pub fn tell(&self, text: impl Into<String>) {
         self.explain(|it| it.text(text));
     }
 
-    /// All that was told; empty if nothing is.
+    /// The text of the explanation; empty if none is recorded.
     #[must_use]
     pub fn explanation(&self) -> String {
         self.explainer
@@ -53,7 +54,7 @@ impl Trail {
             .unwrap_or_default()
     }
 
-    /// The same for programs, as `puppet lookup --explain --render-as json` has it.
+    /// The explanation as data, as `puppet lookup --explain --render-as json` prints it.
     #[must_use]
     pub fn explanation_data(&self) -> Value {
         self.explainer
@@ -82,7 +83,7 @@ impl Trail {
         self.explain(Explainer::pop);
     }
 
-    /// Goes into a part of the lookup of a name; [`Self::leave`] goes out again.
+    /// Enters a part of the lookup of a name; [`Self::leave`] leaves it.
     pub(crate) fn enter(&self, name: &str) -> Result<(), Error> {
         let mut names = self.names.borrow_mut();
         if names.iter().any(|known| known == name) {

@@ -11,7 +11,7 @@ use pcore::{Hash, Value};
 use crate::Error;
 use crate::explain::plain;
 
-/// Where a configuration stands.
+/// The owner of a configuration: its layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Owner {
     Global,
@@ -22,7 +22,7 @@ pub(crate) enum Owner {
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
     pub(crate) version: i64,
-    /// `None` for the configuration that stands for a missing file.
+    /// `None` for the default configuration that replaces a missing file.
     pub(crate) path: Option<PathBuf>,
     pub(crate) root: PathBuf,
     pub(crate) hierarchy: Vec<Entry>,
@@ -61,16 +61,16 @@ impl Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Locations {
     None,
-    /// With what is added where it is missing.
+    /// Paths, and the extension that is appended where it is missing.
     Paths(Vec<String>, Option<String>),
     Globs(Vec<String>),
     Uris(Vec<String>),
-    /// The variable, the name it gets one by one, and the path.
+    /// The variable, the name under which each of its values is available, and the path.
     Mapped(String, String, String),
 }
 
 impl Config {
-    /// What holds where there is no file.
+    /// The configuration that applies if there is no file.
     pub(crate) fn standard(root: &Path) -> Self {
         Self {
             version: 5,
@@ -94,7 +94,7 @@ impl Config {
         let empty = Arc::default();
         let data = match data {
             Value::Hash(data) => data,
-            // An old file, of which nothing is set.
+            // A file of an old version, whose settings are ignored.
             _ => &empty,
         };
         let version = match data.get_str("version") {

@@ -1,4 +1,4 @@
-//! Versions 3 and 4.
+//! `hiera.yaml` of versions 3 and 4.
 
 use pcore::{Hash, Value};
 
@@ -53,7 +53,7 @@ impl Reader<'_> {
         Ok(config)
     }
 
-    /// The paths of all entries, once for each backend.
+    /// The paths of all entries, repeated for each backend.
     pub(super) fn version3(&self, data: &Hash) -> Result<Config, Error> {
         let list = |key: &str, standard: &[&str]| -> Result<Vec<String>, Error> {
             match data.get_str(key) {

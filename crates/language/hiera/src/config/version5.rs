@@ -1,4 +1,4 @@
-//! Version 5.
+//! `hiera.yaml` of version 5.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Where data come from: files of each kind, functions, encrypted values.
+//! Sources of data: files of each kind, functions, encrypted values.
 
 use pcore::Value;
 

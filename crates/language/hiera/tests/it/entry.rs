@@ -1,5 +1,6 @@
-//! What fuzzing and property tests do with arbitrary text: a `hiera.yaml`, a file of data and keys, with NUL
-//! between them. The rule: no panic; a lookup ends within its limits; twice it gives the same.
+//! Invariants for fuzzing and property tests with arbitrary text: a `hiera.yaml`, a file of data
+//! and keys, with NUL between them. No panic; a lookup ends within its limits; a second lookup
+//! returns the same result.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use hiera::{
 };
 use pcore::Value;
 
-/// Keys that are looked up of one input.
+/// Number of keys of one input that are looked up.
 const KEYS_MAX: usize = 8;
 
 struct Given<'t> {

@@ -1,4 +1,4 @@
-//! Patterns of paths. The expected ones are what Ruby's `Dir.glob` gave for these files.
+//! Patterns of paths. The expected paths are the results of Ruby's `Dir.glob` for these files.
 
 use pcore::Value;
 

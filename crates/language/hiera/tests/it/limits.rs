@@ -1,4 +1,4 @@
-//! Data that must not take all of stack, memory or time.
+//! Data that must not exhaust stack, memory or time.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use hiera::defaults::MAX_NESTING;
 
 use crate::world::World;
 
-/// What a coroutine has; a release takes a fraction of what this build does.
+/// Stack size in bytes of a coroutine; a release build takes a fraction of the stack of this build.
 const SMALL_STACK_BYTES: usize = 1024 * 1024;
 
 /// `k0` looks up `k1`, and so on.

@@ -1,4 +1,4 @@
-//! Tests of `hiera`. What Puppet says to each key of a whole site is asked in `tests/oracles`.
+//! Tests of `hiera`. `tests/oracles` compares each key of a whole site with Puppet.
 #![cfg(test)]
 
 mod arbitrary;

@@ -145,8 +145,8 @@ impl Session {
         self.interpolate(&mut run, value, Methods::Allowed)
     }
 
-    /// The versions of the global configuration and of the environment's, each `None` without a
-    /// file.
+    /// The versions of the global configuration and of the environment's; `None` for a missing
+    /// layer.
     pub fn versions(&self, host: &mut dyn Host) -> Result<(Option<i64>, Option<i64>), Error> {
         let (trail, none) = (Trail::new(), Hash::new());
         let mut run = Run::new(host, &trail, &none, &none);

@@ -1,12 +1,12 @@
 //! The functions and types of puppetlabs-stdlib, without Ruby: [`function`], [`named_type`].
 //!
-//! A host of an evaluation hands them out where the evaluator asks it for functions and types. The
-//! functions have the names, arguments, values and error texts of stdlib 8 and 9; `old` is how
-//! functions of Puppet's former interface get their arguments, `ruby` what Ruby's own library does to
-//! texts and numbers.
+//! A host of an evaluation returns them when the evaluator requests functions and types. The
+//! functions have the names, arguments, values and error texts of stdlib 8 and 9. The module `old`
+//! passes arguments to functions of Puppet's former interface; `ruby` implements operations of
+//! Ruby's library on texts and numbers.
 //!
-//! Invariant: whatever is not computed from the arguments (time, randomness, files, facts,
-//! resources) comes from the host, so that a program that is evaluated again sees the same.
+//! Invariant: everything that is not computed from the arguments (time, randomness, files, facts,
+//! resources) comes from the host, so that a second evaluation of a program has the same inputs.
 
 mod aliases;
 pub mod defaults;

@@ -1,8 +1,8 @@
-//! Functions of Puppet's former interface (`newfunction`): they get any arguments, and say themselves
-//! what is wrong with them. Main type: [`Old`]; [`old_functions`] makes a table of them.
+//! Functions of Puppet's former interface (`newfunction`): they accept any arguments and check them
+//! themselves. Main type: [`Old`]; [`old_functions`] makes a table of them.
 //!
-//! Invariant: arguments are converted as Puppet does it for them, so an `undef` among them
-//! is an empty text, and a pattern or a time its text.
+//! Invariant: arguments are converted as Puppet does it for these functions, so an `undef` among
+//! them is an empty text, and a pattern or a time its text.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ pub(crate) struct Old {
     pub(crate) place: SourceLocation,
 }
 
-/// A table of such functions: a name, and what runs. The number of arguments, if Puppet itself looks at
-/// it, stands behind: `= 2` so many, `>= 1` at least.
+/// Makes a table of such functions: a name, and the implementation. If Puppet itself checks the
+/// number of arguments, the number follows: `= 2` for exactly two, `>= 1` for at least one.
 macro_rules! old_functions {
     ($($name:literal => $run:path $(, = $exactly:literal)? $(, >= $least:literal)?;)+) => {
         &[$(evaluator::function::FunctionSpec::new(
@@ -53,7 +53,7 @@ impl Old {
         })
     }
 
-    /// Arguments as they are, for functions that stand behind one of the new kind.
+    /// Arguments without conversion, for functions behind one of the new interface.
     pub(crate) fn raw(call: CallArguments<'_>) -> Self {
         Self {
             place: call.place(),
@@ -91,7 +91,7 @@ impl Old {
         }
     }
 
-    /// Refuses another number of arguments, as Puppet does before it runs such a function.
+    /// Refuses any other number of arguments, as Puppet does before it runs such a function.
     pub(crate) fn exactly(&self, name: &str, count: usize) -> Eval<()> {
         if self.len() == count {
             return Ok(());
@@ -112,7 +112,7 @@ impl Old {
         ))
     }
 
-    /// The usual refusal of a call without arguments; `wanted` is what the text names.
+    /// The usual refusal of a call without arguments; `wanted` is the noun in the message.
     pub(crate) fn some(&self, name: &str, wanted: &str) -> Eval<()> {
         if self.arguments.is_empty() {
             return raise(format!(

@@ -17,13 +17,13 @@ fn registry() -> &'static HashMap<&'static str, NativeFunction> {
     })
 }
 
-/// The function of a name.
+/// The function with a name; `None` if this crate has no such function.
 #[must_use]
 pub fn function(name: &str) -> Option<&'static NativeFunction> {
     registry().get(name)
 }
 
-/// The names of all functions.
+/// The names of all functions, in the order of their tables.
 pub fn function_names() -> impl Iterator<Item = &'static str> {
     registry().keys().copied()
 }

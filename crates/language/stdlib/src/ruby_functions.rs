@@ -1,9 +1,10 @@
-//! Functions in Ruby that modules have and the built-in ones of this crate take the place of: [`replaces`].
+//! Ruby functions of modules that the built-in functions of this crate replace: [`replaces`].
 //!
-//! `known_ruby_functions.txt` has the hashes of the files of puppetlabs-stdlib 8.5 and 9.7 that do what the
-//! built-in function of that name does: a name, and the first 64 bits of the SHA-256 of each file without comments,
-//! indentation and blank lines. Functions of 8.5 that do something else, which docs/language.md lists, are left
-//! out. Invariant: a file that was not compared is never taken for the same.
+//! `known_ruby_functions.txt` contains the hashes of the files of puppetlabs-stdlib 8.5 and 9.7
+//! whose behaviour is that of the built-in function of that name: a name, and the first 64 bits of
+//! the SHA-256 of each file without comments, indentation and blank lines. Functions of 8.5 that
+//! behave differently, which docs/language.md lists, are left out. Invariant: a file that was not
+//! compared never counts as equivalent.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -13,12 +14,12 @@ use sha2::{Digest as _, Sha256};
 
 use crate::function;
 
-/// The directories of a module that have functions in Ruby.
+/// The directories of a module that contain Ruby functions.
 pub const RUBY_FUNCTION_DIRECTORIES: [&str; 2] =
     ["lib/puppet/functions", "lib/puppet/parser/functions"];
 
-/// The built-in function in whose place a file of a module would be called by Puppet, if it does something else or
-/// may do so. `path` is relative to the module.
+/// The name of the built-in function that replaces a file of a module, if the file differs from it
+/// or may differ; otherwise `None`. `path` is relative to the module.
 #[must_use]
 pub fn replaces(path: &str, content: &[u8]) -> Option<String> {
     let name = name_of(path).filter(|name| function(name).is_some())?;
@@ -29,7 +30,7 @@ pub fn replaces(path: &str, content: &[u8]) -> Option<String> {
     (!is_same).then_some(name)
 }
 
-/// The function that a file of a module defines, by its path.
+/// The name of the function that a file of a module defines, by its path.
 fn name_of(path: &str) -> Option<String> {
     let [modern, former] = RUBY_FUNCTION_DIRECTORIES;
     let stem = path.strip_suffix(".rb")?;
@@ -42,7 +43,7 @@ fn name_of(path: &str) -> Option<String> {
     }
 }
 
-/// What stays when comments, indentation and blank lines are left out, hashed.
+/// The hash of a file without comments, indentation and blank lines.
 fn hash(content: &[u8]) -> String {
     let mut hasher = Sha256::new();
     let lines = content.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);

@@ -1,7 +1,7 @@
 //! Addresses of the internet and of network cards.
 //!
-//! A compressed address of version 6 is written by how many groups stand in front of `::`: so many of
-//! them leave room for so many behind it.
+//! The pattern of a compressed IPv6 address counts the groups before `::`, which limits the number
+//! of groups after it.
 
 use super::Definition;
 
@@ -11,21 +11,21 @@ macro_rules! octet {
     };
 }
 
-/// Four numbers.
+/// Four numbers of an IPv4 address.
 macro_rules! v4 {
     () => {
         concat!(octet!(), r"(?:\.", octet!(), "){3}")
     };
 }
 
-/// A group of an address of version 6.
+/// A group of an IPv6 address.
 macro_rules! group {
     () => {
         "[0-9A-Fa-f]{1,4}"
     };
 }
 
-/// The length of a network's prefix, which may be missing.
+/// The optional length of a network's prefix.
 macro_rules! maybe_length {
     () => {
         r"(?:\/(?:12[0-8]|1[01][0-9]|[1-9]?[0-9]))?"
@@ -46,7 +46,7 @@ macro_rules! full {
     };
 }
 
-/// So many groups in front of `::`, at most so many behind it.
+/// The given number of groups before `::`, and at most the given number after it.
 macro_rules! around {
     ($front:literal, $behind:literal) => {
         concat!(
@@ -90,7 +90,7 @@ macro_rules! compressed {
     };
 }
 
-/// The same with an address of version 4 at the end.
+/// The same with an IPv4 address at the end.
 macro_rules! mixed {
     ($front:literal, $behind:literal) => {
         concat!(
@@ -132,7 +132,8 @@ macro_rules! alternative {
     };
 }
 
-/// Any address of version 6, with what stands for one of version 4 in it. So many groups in front.
+/// Any IPv6 address, with the given pattern for an IPv4 address in it and the given number of
+/// groups in front.
 macro_rules! any_v6 {
     ($v4:expr) => {
         concat!(
@@ -202,7 +203,7 @@ macro_rules! any_v6 {
     };
 }
 
-/// What stdlib's CIDR takes for four numbers: its digits and dots lack their backslashes.
+/// The four numbers as stdlib's CIDR type accepts them: its digits and dots lack their backslashes.
 macro_rules! misprinted_v4 {
     () => {
         concat!(misprinted_octet!(), "(?:.", misprinted_octet!(), "){3}")
@@ -226,7 +227,7 @@ pub(super) const ALIASES: &[Definition] = &[
         "Stdlib::Compat::Ipv4",
         concat!("Pattern[/^", v4!(), r"(?:\/(?:", v4!(), "|[0-9]+))?$/]"),
     ),
-    // anything may stand in front of it
+    // anything may precede it
     (
         "Stdlib::Compat::Ipv6",
         concat!("Pattern[/", any_v6!(v4!()), r"(?:%.+)?\s*$/]"),

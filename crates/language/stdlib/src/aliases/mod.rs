@@ -1,7 +1,7 @@
 //! The type aliases `Stdlib::..`: [`type_alias`] as text, [`named_type`] as types.
 //!
-//! The patterns are our own, for the values that stdlib's take; `tests/oracles` compares them. The rule
-//! that must hold: names are found without regard to case, as Puppet's loaders do.
+//! The patterns are our own, for the values that stdlib's accept; `tests/oracles` compares them.
+//! Invariant: names are found without regard to case, as in Puppet's loaders.
 
 mod addresses;
 mod names;
@@ -16,7 +16,7 @@ use pcore::{Alias, Kind, Type};
 pub(crate) use addresses::V4_NOSUBNET;
 pub(crate) use names::{DNS_ZONE, EMAIL, FQDN};
 
-/// A name with the type that it stands for.
+/// The name of an alias and its type expression.
 type Definition = (&'static str, &'static str);
 
 fn definitions() -> impl Iterator<Item = &'static Definition> {
@@ -48,18 +48,18 @@ fn known(name: &str) -> Option<&'static Known> {
     known.get(&name.to_ascii_lowercase())
 }
 
-/// What an alias stands for, as a type expression.
+/// The type expression of an alias; `None` if the name is not an alias.
 #[must_use]
 pub fn type_alias(name: &str) -> Option<&'static str> {
     known(name).map(|it| it.definition.1)
 }
 
-/// The names of all aliases.
+/// The names of all aliases, in the order of their tables.
 pub fn type_alias_names() -> impl Iterator<Item = &'static str> {
     definitions().map(|(name, _)| *name)
 }
 
-/// The type of a name, for the host's `named_type`.
+/// The type of an alias, for the host's `named_type`; `None` if the name is not an alias.
 #[must_use]
 pub fn named_type(name: &str) -> Option<Type> {
     let known = known(name)?;

@@ -1,15 +1,15 @@
-//! Names of hosts and domains, addresses of mail and of the web.
+//! Names of hosts and domains, email addresses and URLs.
 
 use super::Definition;
 
-/// A part of a host's name.
+/// A label of a host's name.
 macro_rules! label {
     () => {
         "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
     };
 }
 
-/// The same, no longer than 63 characters.
+/// A label of at most 63 characters.
 macro_rules! short_label {
     () => {
         "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
@@ -19,7 +19,7 @@ macro_rules! short_label {
 pub(crate) const FQDN: &str = concat!(r"Pattern[/\A(?:", label!(), r"\.)*", label!(), r"\z/]");
 pub(crate) const DNS_ZONE: &str = concat!(r"Pattern[/\A(?:\.|(?:", label!(), r"\.)+)\z/]");
 
-/// What HTML takes for an address.
+/// An email address according to the HTML standard.
 pub(crate) const EMAIL: &str = concat!(
     r"Pattern[/\A[-A-Za-z0-9.!#$%&'*+\/=?^_`{|}~]+@",
     short_label!(),

@@ -1,4 +1,4 @@
-//! Paths, modes of files, and where files come from.
+//! Paths, file modes, and sources of files.
 
 use super::Definition;
 

@@ -1,4 +1,4 @@
-//! Numbers, words and what is made of other types.
+//! Numbers, words and types composed of other types.
 
 use super::Definition;
 

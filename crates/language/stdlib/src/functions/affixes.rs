@@ -1,4 +1,4 @@
-//! `prefix`, `suffix`, `join_keys_to_values`: something in front of texts or behind them.
+//! `prefix`, `suffix`, `join_keys_to_values`: text before or after other texts.
 
 use evaluator::function::FunctionSpec;
 use evaluator::{Eval, Evaluator, raise, ruby};
@@ -57,7 +57,7 @@ fn join_keys_to_values(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     Ok(Value::array(joined))
 }
 
-/// Where in the flat result a key stands whose value is `undef`.
+/// The keys whose value is the text `undef`, with their positions in the flat result.
 fn bare_keys(entries: &Hash) -> Vec<(usize, Value)> {
     let mut at = 0;
     let mut found = Vec::new();

@@ -94,7 +94,7 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit())
 }
 
-/// The elements that are not in a second list, or those that are.
+/// Selects the elements that are not in a second list, or those that are.
 fn select(
     evaluator: &Evaluator<'_>,
     first: &[Value],
@@ -196,7 +196,7 @@ fn pattern(evaluator: &Evaluator<'_>, value: &Value) -> Eval<Regex> {
     Regex::new(source).or_else(|error| raise(error.to_string()))
 }
 
-/// Whether an element is a text that matches.
+/// True if an element is a text that matches.
 pub(super) fn matches(regex: &Regex, value: &Value) -> Eval<bool> {
     match value {
         Value::Str(text) => regex
@@ -292,7 +292,7 @@ fn values_at(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     Ok(Value::array(found))
 }
 
-/// `3`, `1-3`, `1..3`, `1...3` as the first index and the one behind the last.
+/// Parses `3`, `1-3`, `1..3`, `1...3` to the first index and the one after the last.
 fn index_range(text: &str, length: usize) -> Eval<(usize, usize)> {
     let number = |text: &str| text.parse::<usize>().unwrap_or(usize::MAX);
     let range = [("...", false), ("..", true), ("-", true)]

@@ -15,7 +15,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = old_functions! {
     "str2bool" => str2bool;
 };
 
-/// What a text says: `yes`, `0`, `undef` and their like.
+/// The boolean that a text denotes: `yes`, `0`, `undef` and the like.
 pub(super) fn str2bool_of(value: &Value) -> Eval<bool> {
     let text = match value {
         Value::Bool(flag) => return Ok(*flag),

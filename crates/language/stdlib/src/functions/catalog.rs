@@ -1,5 +1,6 @@
-//! Functions that declare or find resources: a host with a catalog carries them out, any other says why
-//! it cannot. `assert_private` asks who calls, which only code of a catalog has an answer to.
+//! Functions that declare or find resources. A host with a catalog executes them; any other host
+//! returns an error with the reason. `assert_private` checks the calling module, which only code of
+//! a catalog has.
 
 use evaluator::function::{CallArguments, Dispatch, FunctionSpec, any, one, optional};
 use evaluator::{Eval, Evaluator, raise};
@@ -62,7 +63,7 @@ fn needs_catalog(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> 
     ))
 }
 
-/// Outside of a catalog nobody is in a module, so nobody is in another one.
+/// Outside of a catalog no code belongs to a module, so no call comes from another one.
 fn assert_private(evaluator: &mut Evaluator<'_>, mut call: CallArguments<'_>) -> Eval {
     let host = evaluator.host();
     if let Some(result) = host.unknown_function(evaluator, &mut call) {

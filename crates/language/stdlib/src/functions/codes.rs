@@ -46,7 +46,7 @@ fn to_python(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     )
 }
 
-/// What is no data is written in its form as rich data.
+/// A value that is not data is written in its form as rich data.
 fn code(evaluator: &Evaluator<'_>, value: &Value, language: &Language) -> Eval {
     check_nesting(evaluator, value, 0)?;
     let rich = value
@@ -58,7 +58,7 @@ fn code(evaluator: &Evaluator<'_>, value: &Value, language: &Language) -> Eval {
     Ok(Value::from(text))
 }
 
-/// And takes its share of the budget: lists that are shared may be much larger written out.
+/// Checks the nesting, and charges the budget: shared lists may be much larger when written out.
 fn check_nesting(evaluator: &Evaluator<'_>, value: &Value, depth: usize) -> Eval<()> {
     evaluator.charge_element()?;
     if depth > NESTING_MAX {

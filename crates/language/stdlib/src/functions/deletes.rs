@@ -1,4 +1,4 @@
-//! What is left of lists and hashes, and how many there are: `delete`, `delete_values`, `count`.
+//! Removal and counting of elements of lists and hashes: `delete`, `delete_values`, `count`.
 
 use evaluator::function::FunctionSpec;
 use evaluator::{Eval, Evaluator, raise, ruby};
@@ -51,7 +51,7 @@ fn count(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     Ok(Value::Int(i64::try_from(number).unwrap_or(i64::MAX)))
 }
 
-/// Ruby's `Array()`.
+/// Ruby's `Array()` conversion.
 fn items(value: &Value) -> Vec<Value> {
     match value {
         Value::Array(list) => list.to_vec(),

@@ -1,7 +1,7 @@
-//! Functions that types and newer functions have taken the place of: `is_array`, `is_string`,
-//! `sprintf_hash` and their like, and `deprecation` itself.
+//! Functions that are superseded by types and newer functions: `is_array`, `is_string`,
+//! `sprintf_hash` and the like, and `deprecation` itself.
 //!
-//! They work, and each call leaves a warning. (Puppet with `strict=error` refuses them.)
+//! They work, and each call logs a warning. (Puppet with `strict=error` refuses them.)
 
 use evaluator::function::{CallArguments, Dispatch, FunctionSpec, any, one, optional};
 use evaluator::{Eval, Evaluator, raise};
@@ -13,7 +13,7 @@ use crate::ruby::address::Address;
 use crate::ruby::numbers::{to_f, to_i};
 use crate::ruby::paths;
 
-/// What tells whether a value is of some kind.
+/// A predicate on the kind of a value.
 type Is = fn(&Value) -> bool;
 
 macro_rules! predicates {
@@ -29,7 +29,8 @@ macro_rules! predicates {
     };
 }
 
-/// The third word: how stdlib's text about wrong numbers of arguments ends; `any`: more than one is fine.
+/// The third word is the end of stdlib's message about a wrong number of arguments; `any`: more
+/// than one is accepted.
 pub(super) static FUNCTIONS: &[FunctionSpec] = predicates! {
     "is_absolute_path" ("Stdlib::Absolutepath", true, "exactly") => is_absolute_path;
     "is_array" ("Array", true, "any") => is_array;
@@ -114,7 +115,7 @@ fn is_float(value: &Value) -> bool {
     }
 }
 
-/// A text that is the text of a number is none.
+/// A text that is the text of a number does not count as a string.
 fn is_string(value: &Value) -> bool {
     match value {
         Value::Undef => true,
@@ -132,7 +133,7 @@ fn is_numeric(value: &Value) -> bool {
     }
 }
 
-/// `-1.5e-3`: no zeros in front, digits behind a point.
+/// Numbers such as `-1.5e-3`: no leading zeros, and digits after a point.
 fn is_number(line: &str) -> bool {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|it| it.is_ascii_digit());
     let line = line.strip_prefix('-').unwrap_or(line);

@@ -1,4 +1,4 @@
-//! Into collections: `has_key`, `dig44`, `try_get_value`, `stdlib::nested_values`.
+//! Access to elements of collections: `has_key`, `dig44`, `try_get_value`, `stdlib::nested_values`.
 
 use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
 use evaluator::{Eval, Evaluator, raise, ruby};
@@ -80,7 +80,7 @@ fn dig44(_: &mut Evaluator<'_>, old: &Old) -> Eval {
     Ok(walk(old.get(0), path).unwrap_or_else(|| old.get(2).clone()))
 }
 
-/// What a path leads to; `None` if that is nothing.
+/// The element at a path; `None` if there is none.
 fn walk(data: &Value, path: &[Value]) -> Option<Value> {
     let mut here = data.clone();
     for key in path {

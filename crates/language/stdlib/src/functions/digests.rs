@@ -25,7 +25,7 @@ pub(super) static OLD: &[FunctionSpec] = old_functions! {
     "fqdn_uuid" => fqdn_uuid;
 };
 
-/// Bytes count as their text, which is base64.
+/// The text of a value; bytes count as their base64 text.
 fn text(value: &Value) -> String {
     match value {
         Value::Sensitive(inner) => ruby::to_s(inner),
@@ -60,7 +60,7 @@ fn crc32(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     Ok(Value::from(format!("{:x}", !rest)))
 }
 
-/// The UUID of version 5 of a name in the name space of DNS.
+/// The version 5 UUID of a name in the DNS name space.
 fn fqdn_uuid(_: &mut Evaluator<'_>, old: &Old) -> Eval {
     const DNS: u128 = 0x6ba7_b810_9dad_11d1_80b4_00c0_4fd4_30c8;
     match old.arguments.as_slice() {

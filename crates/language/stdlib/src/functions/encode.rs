@@ -85,7 +85,7 @@ fn base64(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     }
 }
 
-/// The default has lines of 60 characters.
+/// Encodes a text; the default method has lines of 60 characters.
 fn encoded(text: &str, method: &str) -> String {
     const LINE: usize = 60;
     let strict = Binary::new(text.as_bytes()).to_string();
@@ -108,7 +108,7 @@ fn encoded(text: &str, method: &str) -> String {
     }
 }
 
-/// The default takes whatever comes.
+/// Decodes a text; the default method accepts any input.
 fn decoded(text: &str, method: &str) -> Eval {
     let strict = match method {
         "strict" => text.to_owned(),
@@ -130,7 +130,8 @@ fn decoded(text: &str, method: &str) -> Eval {
     }
 }
 
-/// In groups of four: what is no digit is passed over, but a `=` in the third or fourth place ends it.
+/// Decodes groups of four digits. Other characters are skipped, but a `=` in the third or fourth
+/// position ends the text.
 fn lenient(text: &str) -> String {
     let mut digits = String::new();
     for c in text.chars() {
@@ -140,7 +141,7 @@ fn lenient(text: &str) -> String {
             break;
         }
     }
-    // a last group of one digit holds no byte; surplus bits of a last group are dropped
+    // a last group of one digit contains no byte; surplus bits of a last group are dropped
     let whole = digits.len() - usize::from(digits.len() % 4 == 1);
     let mut strict = digits[..whole].to_owned();
     let surplus = match whole % 4 {

@@ -1,7 +1,7 @@
 //! Files of modules: `loadyaml`, `loadjson`, `get_module_path`, `load_module_metadata`.
 //!
-//! Invariant: files come from the environment's code and from nowhere else, so that they
-//! are the same when a program is evaluated again. A path that no module has is a file that is not there.
+//! Invariant: files come only from the environment's code, so that they are the same when a program
+//! is evaluated again. A path outside of every module counts as a missing file.
 
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ pub(super) fn read(evaluator: &Evaluator<'_>, module: &str, path: &str) -> Eval<
     }
 }
 
-/// A file by the path that `find_file` and `module_directory` give.
+/// A file by the path that `find_file` and `module_directory` return.
 fn of_a_module(evaluator: &Evaluator<'_>, path: &str) -> Eval<Option<String>> {
     let code = evaluator.host().code();
     for name in code.modules() {

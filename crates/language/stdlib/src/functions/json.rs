@@ -1,4 +1,5 @@
-//! `to_json` and `to_json_pretty`, as the JSON of Ruby 3.1 writes, empty collections over lines and all.
+//! `to_json` and `to_json_pretty` in the format of Ruby 3.1, including empty collections over
+//! several lines.
 
 use std::fmt::Write as _;
 
@@ -36,7 +37,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     FunctionSpec::new("stdlib::to_json_pretty", pretty!()),
 ];
 
-/// What stands between the parts.
+/// The separators between the parts of a document.
 struct Style {
     indent: String,
     space: String,
@@ -110,7 +111,7 @@ fn to_json_pretty(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eva
     })
 }
 
-/// Without what is undef at the top; what is deeper stays.
+/// Removes undef entries at the top level; deeper ones stay.
 fn without_undef(value: &Value) -> Value {
     match value {
         Value::Array(list) => {

@@ -62,7 +62,7 @@ fn merge(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     Ok(Value::hash(all))
 }
 
-/// What is iterated: exactly one argument.
+/// The elements to iterate over; there must be exactly one argument.
 fn iterated(call: &CallArguments<'_>) -> Eval<impl Iterator<Item = Value> + use<>> {
     if call.len() != 1 {
         return raise(format!(
@@ -87,7 +87,7 @@ fn merge_each(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     Ok(Value::hash(all))
 }
 
-/// Entries of a hash come as key and value, all else with its index.
+/// Entries of a hash are passed as key and value, other elements with their index.
 fn merge_indexed(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let is_hash = matches!(call.get(0), Value::Hash(_));
     let mut all = Hash::new();
@@ -144,7 +144,7 @@ fn deeply(evaluator: &Evaluator<'_>, left: &Hash, right: &Hash) -> Eval<Hash> {
     Ok(all)
 }
 
-/// By what the block says of each: numbers and texts have an order, and lists of them.
+/// Sorts by the results of the block: numbers, texts, and lists of them have an order.
 fn sort_by(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let block = call.required_block();
     let mut keyed = Vec::new();
@@ -182,7 +182,7 @@ fn sort_by(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     })
 }
 
-/// Ruby's `<=>`.
+/// Ruby's `<=>` comparison.
 fn order(a: &Value, b: &Value) -> Option<std::cmp::Ordering> {
     match (a, b) {
         (Value::Str(a), Value::Str(b)) => Some(a.cmp(b)),

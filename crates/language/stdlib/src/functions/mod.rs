@@ -36,7 +36,7 @@ mod yaml;
 
 use evaluator::function::FunctionSpec;
 
-/// All functions, by family.
+/// The tables of all functions, by family.
 pub(crate) fn all() -> impl Iterator<Item = &'static [FunctionSpec]> {
     [
         affixes::FUNCTIONS,

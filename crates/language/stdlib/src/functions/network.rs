@@ -160,8 +160,8 @@ fn is_email_address(_: &mut Evaluator<'_>, old: &Old) -> Eval {
     Ok(Value::Bool(text.is_some_and(is_email)))
 }
 
-/// Letters, digits, `_`, `+` or `-` in front of the `@`, each with at most one other sign behind it; small
-/// letters, digits and dashes behind it, and parts of small letters.
+/// Before the `@`: letters, digits, `_`, `+` or `-`, each followed by at most one other sign. After
+/// it: small letters, digits and dashes, and parts of small letters.
 pub(super) fn is_email(text: &str) -> bool {
     let Some((name, domain)) = text.rsplit_once('@') else {
         return false;

@@ -77,7 +77,7 @@ fn convert_base(_: &mut Evaluator<'_>, old: &Old) -> Eval {
     Ok(Value::from(in_base(&decimal, base)))
 }
 
-/// By long division, since a text may be a number of any length.
+/// Converts by long division, since a text may be a number of any length.
 fn in_base(decimal: &str, base: u32) -> String {
     let negative = decimal.starts_with('-');
     let mut digits: Vec<u32> = decimal.chars().filter_map(|c| c.to_digit(10)).collect();

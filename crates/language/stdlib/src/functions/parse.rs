@@ -40,7 +40,7 @@ pub(super) fn json(text: &str) -> Result<Value, String> {
     }
 }
 
-/// The first document; `undef` if there is none.
+/// The value of the first document; `undef` if there is none.
 pub(super) fn yaml(text: &str, options: Options) -> Result<Value, String> {
     let document = psych::load(text, options).map_err(|error| error.to_string())?;
     Ok(document
@@ -74,7 +74,7 @@ fn of_yaml(value: &psych::Value) -> Value {
     }
 }
 
-/// What was read, or the default where that is nothing or nothing could be read.
+/// The value that was read; the default if it is undef or reading failed.
 pub(super) fn or_default(read: Result<Value, String>, default: &Value) -> Eval {
     match read {
         Ok(value) if value.is_truthy() => Ok(value),

@@ -80,7 +80,7 @@ fn str2saltedpbkdf2(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
             return raise("str2saltedpbkdf2(): third argument must be between 40,000 and 70,000");
         }
     };
-    // each takes about as long as an element of a list
+    // each iteration takes about as long as an element of a list
     evaluator.charge(count * 2)?;
     let key = crypt::pbkdf2_sha512(password.as_bytes(), salt.as_bytes(), count, KEY_BYTES);
     let entries: Hash = [

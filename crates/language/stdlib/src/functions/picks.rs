@@ -1,4 +1,4 @@
-//! `pick` and `pick_default`: the first value that is there.
+//! `pick` and `pick_default`: the first value that is defined and not empty.
 
 use evaluator::function::FunctionSpec;
 use evaluator::{Eval, Evaluator, raise, ruby};
@@ -22,7 +22,7 @@ fn pick(_: &mut Evaluator<'_>, old: &Old) -> Eval {
     }
 }
 
-/// An `undef` that stands last is an empty text here.
+/// An `undef` in the last position is an empty text here.
 fn pick_default(_: &mut Evaluator<'_>, old: &Old) -> Eval {
     let Some((default, rest)) = old.arguments.split_last() else {
         return raise("Must receive at least one argument.");

@@ -1,5 +1,5 @@
-//! Numbers that follow from a seed (`seeded_rand`, `fqdn_rotate`, `fqdn_rand_string`), and `shuffle`,
-//! whose numbers are the host's.
+//! Numbers derived from a seed (`seeded_rand`, `fqdn_rotate`, `fqdn_rand_string`), and `shuffle`,
+//! which uses the host's random numbers.
 
 use evaluator::function::{CallArguments, Dispatch, FunctionSpec, any, one, optional};
 use evaluator::{Eval, Evaluator, Random, raise, ruby};
@@ -85,7 +85,7 @@ fn seeded(seed: &str, max: i64) -> Value {
     Value::Int(i64::try_from(number).unwrap_or_default())
 }
 
-/// Whether a value is an integer or the text of one.
+/// True if a value is an integer or the text of one.
 pub(super) fn is_integer(value: &Value) -> bool {
     match value {
         Value::Int(_) => true,
@@ -124,7 +124,7 @@ fn seeded_rand_string(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) ->
     Ok(Value::from(text))
 }
 
-/// `join(':')` of seeds, where a list without elements is a piece too.
+/// `join(':')` of seeds; an empty list adds a separator too.
 fn joined(evaluator: &Evaluator<'_>, seeds: &[Value]) -> Eval<String> {
     evaluator.stack_check()?;
     let mut texts = Vec::with_capacity(seeds.len());
@@ -188,7 +188,8 @@ fn new_fqdn_rand_string(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) 
     )
 }
 
-/// Turns the letters of a text or the elements of a list, as far as the node's name says.
+/// Rotates the letters of a text or the elements of a list by a number derived from the node's
+/// name.
 fn rotated(evaluator: &Evaluator<'_>, value: &Value, seeds: &[Value]) -> Eval {
     let fqdn = match known(evaluator, &["networking", "fqdn"])? {
         Value::Undef => match facts(evaluator)?

@@ -50,7 +50,7 @@ fn range(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     Ok(Value::array(elements))
 }
 
-/// `a..c`, `a...c` and `a-c` in one text.
+/// Parses `a..c`, `a...c` and `a-c` from one text.
 fn written(value: &Value) -> Eval<Range> {
     let Value::Str(text) = value else {
         return raise(format!("undefined method `match' for {}", class(value)));

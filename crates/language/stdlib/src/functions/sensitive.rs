@@ -1,4 +1,4 @@
-//! `stdlib::rewrap_sensitive_data`, and how what is written from sensitive values becomes sensitive.
+//! `stdlib::rewrap_sensitive_data`, and marking of texts made from sensitive values as sensitive.
 
 use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
 use evaluator::{Eval, Evaluator};
@@ -24,7 +24,7 @@ fn rewrap(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     })
 }
 
-/// Writes a value as a text, which is sensitive if anything in the value is.
+/// Writes a value as a text, which is sensitive if any part of the value is.
 pub(super) fn written(
     evaluator: &Evaluator<'_>,
     value: &Value,
@@ -41,7 +41,7 @@ pub(super) fn written(
     })
 }
 
-/// A value without what hides in it, and whether anything did.
+/// A value without its Sensitive wrappers, and true if it had any.
 pub(super) fn unwrapped(evaluator: &Evaluator<'_>, value: &Value) -> Eval<(Value, bool)> {
     let mut found = false;
     let bare = unwrap(evaluator, value, &mut found)?;

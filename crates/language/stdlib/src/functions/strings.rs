@@ -187,7 +187,7 @@ fn dos2unix(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     Ok(Value::from(text.replace("\r\n", "\n")))
 }
 
-/// However many carriage returns stand before a line feed, there is one then.
+/// Any number of carriage returns before a line feed becomes one.
 fn unix2dos(evaluator: &mut Evaluator<'_>, old: &Old) -> Eval {
     let text = required_text(old, "unix2dos")?;
     evaluator.charge_bytes(text.len())?;

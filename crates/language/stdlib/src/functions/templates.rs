@@ -1,4 +1,5 @@
-//! What stdlib writes in the Puppet language: `stdlib::ensure`, `stdlib::deferrable_epp`.
+//! Functions that stdlib implements in the Puppet language: `stdlib::ensure`,
+//! `stdlib::deferrable_epp`.
 
 use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, optional};
 use evaluator::{Eval, Evaluator, raise};
@@ -32,7 +33,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     ),
 ];
 
-/// What the attribute `ensure` of a resource is.
+/// The value of the attribute `ensure` of a resource.
 fn ensure(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let is_present = match call.get(0) {
         Value::Bool(flag) => *flag,
@@ -49,7 +50,7 @@ fn ensure(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     }))
 }
 
-/// Rendered on the node, if it needs a value that only the node has.
+/// Rendered on the node, if it needs a value that is known only there.
 fn deferrable_epp(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let mut values = Vec::new();
     collect(evaluator, &call.hash(1), &mut values)?;
@@ -63,7 +64,7 @@ fn deferrable_epp(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eva
         .or_else(|error| raise(error.to_string()))
 }
 
-/// The text of a template that is named `module/path`.
+/// The text of a template with the name `module/path`.
 fn template(evaluator: &Evaluator<'_>, name: &str) -> Eval<String> {
     let (module, path) = name.split_once('/').unwrap_or((name, ""));
     let is_inside = path.split('/').all(|part| !matches!(part, "" | "." | ".."));

@@ -12,7 +12,7 @@ pub(super) static FUNCTIONS: &[FunctionSpec] = &[
     ),
 ];
 
-/// A time zone does not change what is counted.
+/// A time zone does not affect the result.
 fn time(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     if call.len() > 1 {
         return raise(format!(

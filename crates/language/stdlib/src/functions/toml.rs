@@ -97,7 +97,7 @@ impl Writer<'_, '_> {
     }
 }
 
-/// Neither a table nor a list that begins with one.
+/// True for values that are neither a table nor a list that begins with one.
 fn is_simple(value: &Value) -> bool {
     match value {
         Value::Hash(_) => false,

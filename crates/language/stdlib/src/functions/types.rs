@@ -1,4 +1,4 @@
-//! `type_of`, `is_a`, `type3x`, and which functions there are.
+//! `type_of`, `is_a`, `type3x`, and tests for the existence of functions.
 
 use evaluator::function::{CallArguments, Dispatch, FunctionSpec, any, one};
 use evaluator::{Eval, Evaluator, raise};

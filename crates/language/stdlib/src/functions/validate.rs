@@ -1,6 +1,6 @@
-//! `validate_re`, `validate_integer` and their like, and `validate_legacy`, which asks a type as well.
+//! `validate_re`, `validate_integer` and the like, and `validate_legacy`, which also checks a type.
 //!
-//! They are older than types: each call leaves a warning, but for those inside `validate_legacy`.
+//! They are older than types: each call logs a warning, except inside `validate_legacy`.
 
 use evaluator::function::{CallArguments, Dispatch, FunctionSpec, any, one};
 use evaluator::{Eval, Evaluator, LogLevel, Unwind, raise, ruby};
@@ -15,7 +15,7 @@ use crate::old::{Old, class};
 
 type Validate = fn(&Evaluator<'_>, &Old) -> Eval<()>;
 
-/// What each of them does, for calls by name.
+/// The check of each function, for calls by name.
 const VALIDATORS: [(&str, Validate); 14] = [
     ("validate_absolute_path", validate_absolute_path),
     ("validate_array", validate_array),
@@ -129,7 +129,8 @@ fn some_addresses(_: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     Ok(Value::Undef)
 }
 
-/// Whatever the old function takes is accepted, and told of where the type does not take it.
+/// A value that the old function accepts is accepted, with a warning if the type does not accept
+/// it.
 fn validate_legacy(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     let ty = match call.get(0) {
         Value::Type(ty) => ty.clone(),
@@ -154,7 +155,7 @@ fn validate_legacy(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Ev
     Ok(Value::Undef)
 }
 
-/// Whether the old function takes the value.
+/// True if the old function accepts the value.
 fn previous(evaluator: &mut Evaluator<'_>, name: &str, call: CallArguments<'_>) -> Eval<bool> {
     let mut old = Old::raw(call);
     old.arguments.drain(..2);
@@ -239,7 +240,7 @@ fn validate_absolute_path(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
     Ok(())
 }
 
-/// Refuses the first argument that is no text, or not the text of something.
+/// Refuses the first argument that is not a text, or that fails the predicate.
 fn texts(old: &Old, name: &str, is: fn(&Value) -> bool, what: &str) -> Eval<()> {
     some(old, name)?;
     for argument in &old.arguments {

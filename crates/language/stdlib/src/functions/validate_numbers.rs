@@ -6,10 +6,10 @@ use pcore::{Value, ruby_float};
 use crate::old::{Old, class};
 use crate::ruby::numbers::{float, integer};
 
-/// Integers or any numbers: what differs between the two functions.
+/// The differences between the functions for integers and for any numbers.
 struct Kind {
     name: &'static str,
-    /// With its article.
+    /// The noun of the message with its article.
     a_number: &'static str,
     read: fn(&str) -> Option<f64>,
     shown: fn(f64) -> String,
@@ -152,7 +152,7 @@ fn within(number: f64, bounds: &Bounds, kind: &Kind, shown: &str) -> Eval<()> {
     }
 }
 
-/// Ruby's `Integer()` of any value.
+/// Ruby's `Integer()` conversion of any value.
 fn as_integer(value: &Value) -> Option<i64> {
     match value {
         Value::Int(number) => Some(*number),
@@ -197,7 +197,7 @@ pub(super) fn validate_slength(_: &Evaluator<'_>, old: &Old) -> Eval<()> {
     lengths(old.get(0), min, max)
 }
 
-/// What stands in the message: the integer, where it could be read.
+/// The value for the message: the integer, if it can be parsed.
 fn counted(value: &Value) -> Value {
     as_integer(value).map_or_else(|| value.clone(), Value::Int)
 }

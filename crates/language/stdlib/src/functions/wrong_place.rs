@@ -1,5 +1,5 @@
-//! Functions that only make sense on the machine where Puppet's server runs: each says why it is not
-//! carried out, and what to do instead.
+//! Functions that only make sense on the machine of Puppet's server. Each returns an error with the
+//! reason and the alternative.
 
 use evaluator::function::{CallArguments, Dispatch, FunctionSpec, any};
 use evaluator::{Eval, Evaluator, raise};

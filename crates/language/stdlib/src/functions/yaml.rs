@@ -1,4 +1,4 @@
-//! `to_yaml`, as Ruby's Psych writes.
+//! `to_yaml` in the format of Ruby's Psych.
 
 use std::sync::Arc;
 
@@ -32,8 +32,8 @@ fn to_yaml(evaluator: &mut Evaluator<'_>, call: CallArguments<'_>) -> Eval {
     })
 }
 
-/// Options that Psych does not know are left out, as it does; those that would change the notation
-/// otherwise are refused.
+/// Unknown options are ignored, as in Psych; options that would change the notation in other ways
+/// are refused.
 fn layout(options: &Hash) -> Eval<Layout> {
     let mut layout = Layout::default();
     for (name, value) in options.iter() {
@@ -54,8 +54,8 @@ fn layout(options: &Hash) -> Eval<Layout> {
     Ok(layout)
 }
 
-/// What Psych writes of a value. What is no data has no form that anybody but Ruby reads, so it is a
-/// text.
+/// The tree that Psych writes for a value. A value that is not data has a form that only Ruby
+/// reads, so it becomes a text.
 fn tree(evaluator: &Evaluator<'_>, value: &Value, depth: usize) -> Eval<psych::Value> {
     evaluator.charge_element()?;
     if depth > NESTING_MAX {

@@ -1,10 +1,10 @@
-//! Internet addresses and their networks as Ruby's `IPAddr` reads them: [`Address`].
+//! Internet addresses and their networks, parsed and printed as Ruby's `IPAddr` does: [`Address`].
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Address {
-    /// The last 32 bits only, if it is one of version 4.
+    /// The address bits; for an IPv4 address only the last 32.
     bits: u128,
     pub(crate) is_v6: bool,
     mask: u128,
@@ -14,7 +14,8 @@ pub(crate) struct Address {
 const V4: u128 = 0xffff_ffff;
 
 impl Address {
-    /// An address, or a network as `address/length` or `address/mask`; the error is in Ruby's words.
+    /// Parses an address, or a network as `address/length` or `address/mask`; the error has Ruby's
+    /// wording.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (address, prefix) = match text.split_once('/') {
             Some((address, prefix)) => (address, Some(prefix)),
@@ -72,7 +73,7 @@ impl Address {
         }
     }
 
-    /// Takes the network of an address.
+    /// Reduces an address to its network.
     fn narrow(&mut self, prefix: &str) -> Result<(), String> {
         let width = if self.is_v6 { 128 } else { 32 };
         let is_number = !prefix.is_empty() && prefix.bytes().all(|it| it.is_ascii_digit());
@@ -101,7 +102,7 @@ impl Address {
         Ok(())
     }
 
-    /// Whether all of another network is in this one.
+    /// True if the other network is entirely in this one.
     pub(crate) fn includes(&self, other: &Self) -> bool {
         let ends = |it: &Self| {
             let all = if it.is_v6 { u128::MAX } else { V4 };
@@ -117,8 +118,8 @@ fn invalid() -> String {
 }
 
 impl std::fmt::Display for Address {
-    /// Without the mask. The longest run of zeros is left out, and the last two parts of an address
-    /// that has nothing else in front are written as one of version 4.
+    /// Prints the address without the mask. The longest run of zeros is omitted, and the last two
+    /// groups of an address that otherwise has only zeros are written as IPv4.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         if !self.is_v6 {
             let bits = u32::try_from(self.bits & V4).unwrap_or_default();
@@ -144,7 +145,7 @@ mod tests {
         Address::parse(text).map_or_else(|error| format!("! {error}"), |it| it.to_string())
     }
 
-    /// From Ruby 3.1.
+    /// The expected values come from Ruby 3.1.
     #[test]
     fn addresses_are_read_and_written_as_ruby_does() {
         for (text, wanted) in [

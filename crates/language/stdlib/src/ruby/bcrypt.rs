@@ -1,4 +1,4 @@
-//! `crypt` with bcrypt, as Niels Provos and David Mazières wrote it down: [`bcrypt`].
+//! `crypt` with bcrypt, as specified by Niels Provos and David Mazières: [`bcrypt`].
 
 use blowfish::Blowfish;
 
@@ -9,7 +9,8 @@ const SALT_LETTERS: usize = 22;
 const KEY_BYTES_MAX: usize = 72;
 const COST_MIN: u32 = 4;
 
-/// `setting` is the cost, two digits, a `$` and 22 letters of salt; `variant` stands in front of it.
+/// Hashes a password. `setting` is the cost, two digits, a `$` and 22 letters of salt; `variant`
+/// precedes it in the result.
 pub(crate) fn bcrypt(variant: char, password: &[u8], setting: &str) -> Result<String, String> {
     if variant == 'x' && !password.is_ascii() {
         return Err(
@@ -62,7 +63,7 @@ fn digest(rounds: u32, salt: &[u8], key: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// The 16 bytes of 22 letters; the bits that are left over are dropped.
+/// The 16 bytes of 22 letters; the surplus bits are dropped.
 fn decoded(letters: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let (mut bits, mut count) = (0_u32, 0);
@@ -95,7 +96,7 @@ fn encode(bytes: &[u8], into: &mut String) {
 mod tests {
     use super::*;
 
-    /// From libxcrypt.
+    /// The expected values come from libxcrypt.
     #[test]
     fn hashes_are_those_of_the_system() {
         for (password, setting, wanted) in [

@@ -1,5 +1,5 @@
-//! Sets of characters as Ruby's `squeeze` and `count` take them: `a-z`, `^0-9`, `\-`. Main type:
-//! [`Characters`].
+//! Sets of characters with the syntax of Ruby's `squeeze` and `count`: `a-z`, `^0-9`, `\-`. Main
+//! type: [`Characters`].
 
 pub(crate) struct Characters {
     negated: bool,
@@ -7,7 +7,7 @@ pub(crate) struct Characters {
 }
 
 impl Characters {
-    /// `Err`: a range runs backwards.
+    /// Parses a set; `Err` if a range runs backwards.
     pub(crate) fn parse(spec: &str) -> Result<Self, String> {
         let (negated, spec) = match spec.strip_prefix('^') {
             Some(rest) if !rest.is_empty() => (true, rest),

@@ -1,6 +1,6 @@
 //! `crypt` of Unix systems with MD5 and SHA-2, and PBKDF2: [`crypt`], [`pbkdf2_sha512`].
 //!
-//! The methods are written down by Poul-Henning Kamp and Ulrich Drepper; the tests hold values of
+//! The methods were specified by Poul-Henning Kamp and Ulrich Drepper; the tests use values of
 //! libxcrypt.
 
 use md5::Md5;
@@ -13,11 +13,11 @@ pub(crate) enum Method {
     Md5,
     Sha256,
     Sha512,
-    /// With the letter of its variant.
+    /// bcrypt, with the letter of its variant.
     Bcrypt(char),
 }
 
-/// Longest password, as in libxcrypt: the work is the square of it.
+/// Longest password in bytes, as in libxcrypt: the work is the square of it.
 const PASSWORD_BYTES_MAX: usize = 511;
 const ROUNDS: usize = 5_000;
 const MD5_ROUNDS: usize = 1_000;
@@ -57,7 +57,7 @@ impl Method {
     }
 }
 
-/// The hash with its method and salt in front.
+/// The hash, prefixed by its method and salt.
 pub(crate) fn crypt(method: Method, password: &str, salt: &str) -> Result<String, String> {
     if password.contains('\0') {
         return Err("string contains null byte".to_owned());
@@ -177,7 +177,8 @@ fn sha_crypt(
     text
 }
 
-/// Three bytes as four letters, the first byte highest; fewer take one letter more than they are.
+/// Encodes three bytes as four letters, the first byte highest; n bytes fewer than three take n + 1
+/// letters.
 fn letters(bytes: &[u8], into: &mut String) {
     const LETTERS: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let mut bits = bytes
@@ -228,7 +229,7 @@ const SHA512_ORDER: [&[usize]; 22] = [
     &[63],
 ];
 
-/// A key of so many bytes, with HMAC-SHA512.
+/// Derives a key of the given number of bytes, with HMAC-SHA512.
 pub(crate) fn pbkdf2_sha512(
     password: &[u8],
     salt: &[u8],
@@ -261,7 +262,7 @@ pub(crate) fn pbkdf2_sha512(
     key
 }
 
-/// The two digests of HMAC after they took the key.
+/// The inner and outer digest of HMAC, initialised with the key.
 fn hmac(key: &[u8]) -> (Sha512, Sha512) {
     const BLOCK: usize = 128;
     let mut padded = [0; BLOCK];

@@ -1,4 +1,4 @@
-//! What Ruby's own library does to texts and numbers, where functions show it.
+//! Operations of Ruby's library on texts and numbers that are visible in results of functions.
 
 pub(crate) mod address;
 mod bcrypt;

@@ -1,4 +1,5 @@
-//! Texts as numbers: `to_i` and `to_f`, which take what they can. The strict ones are the evaluator's.
+//! Lenient conversion of texts to numbers: `to_i` and `to_f`. The strict conversions are in the
+//! evaluator.
 
 pub(crate) use evaluator::ruby_numbers::{float, integer};
 use evaluator::{Eval, raise};
@@ -6,7 +7,7 @@ use pcore::Value;
 
 use crate::old::class;
 
-/// `String#to_i`; what does not fit is the largest integer.
+/// `String#to_i`; a number out of range becomes the largest integer.
 pub(crate) fn to_i(text: &str) -> i64 {
     let text = text.trim_start_matches(|c: char| c.is_ascii_whitespace());
     let (negative, digits) = sign(text);
@@ -25,7 +26,7 @@ pub(crate) fn to_i(text: &str) -> i64 {
     if negative { -number } else { number }
 }
 
-/// `to_i` of any value.
+/// Ruby's `to_i` of any value.
 pub(crate) fn value_to_i(value: &Value) -> Eval<i64> {
     match value {
         Value::Int(number) => Ok(*number),
@@ -44,7 +45,7 @@ fn sign(text: &str) -> (bool, &str) {
     }
 }
 
-/// `String#to_f`.
+/// Ruby's `String#to_f`.
 pub(crate) fn to_f(text: &str) -> f64 {
     let text = text.trim_start_matches(|c: char| c.is_ascii_whitespace());
     let (negative, rest) = sign(text);
@@ -72,7 +73,7 @@ pub(crate) fn to_f(text: &str) -> f64 {
     if negative { -number } else { number }
 }
 
-/// Digits from the start, with single `_` between them left out, and what follows.
+/// Leading digits, without single `_` between them, and the rest of the text.
 fn digits(text: &str) -> (String, &str) {
     let mut digits = String::new();
     let mut end = 0;

@@ -1,6 +1,6 @@
-//! `File.basename`, `File.dirname`, `File.extname` and the absolute paths of both systems.
+//! `File.basename`, `File.dirname`, `File.extname` and absolute paths of POSIX and Windows.
 
-/// The last part. `suffix` is taken off it; `.*` is any extension.
+/// The last part of a path, without `suffix`; `.*` is any extension.
 pub(crate) fn basename<'p>(path: &'p str, suffix: &str) -> &'p str {
     let trimmed = path.trim_end_matches('/');
     if trimmed.is_empty() {
@@ -30,7 +30,7 @@ pub(crate) fn dirname(path: &str) -> &str {
             if parent.is_empty() {
                 "/"
             } else {
-                // slashes in front that belong together are one
+                // leading slashes count as one
                 let slashes = parent.len() - parent.trim_start_matches('/').len();
                 &parent[slashes.saturating_sub(1)..]
             }
@@ -38,7 +38,7 @@ pub(crate) fn dirname(path: &str) -> &str {
     }
 }
 
-/// With its dot; a dot in front is no extension.
+/// The extension with its dot; a leading dot does not begin an extension.
 pub(crate) fn extname(path: &str) -> &str {
     let base = path
         .trim_end_matches('/')
@@ -52,7 +52,7 @@ pub(crate) fn extname(path: &str) -> &str {
     }
 }
 
-/// Absolute on POSIX systems or on Windows, as Puppet sees it.
+/// True if the path is absolute on POSIX systems or on Windows, by Puppet's definition.
 pub(crate) fn is_absolute(path: &str) -> bool {
     path.starts_with('/') || is_windows(path)
 }

@@ -1,9 +1,9 @@
-//! Words of a shell: `Shellwords`.
+//! Splitting and escaping of words of a shell: `Shellwords`.
 
 use evaluator::ruby::inspect;
 use pcore::Value;
 
-/// One word, so that a shell reads it as it is.
+/// Escapes a text so that a shell reads it as one unchanged word.
 pub(crate) fn escape(text: &str) -> String {
     if text.is_empty() {
         return "''".to_owned();
@@ -59,7 +59,7 @@ fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\u{b}' | '\u{c}' | '\r')
 }
 
-/// What stands between quotes, and how many bytes it takes with them.
+/// The text between quotes, and its length in bytes including the quotes.
 fn quoted(rest: &str, quote: char) -> Option<(String, usize)> {
     let mut text = String::new();
     let mut letters = rest[1..].char_indices();

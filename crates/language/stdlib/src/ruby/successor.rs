@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-/// The text that follows: its last letter or digit goes on, and carries to the one before.
+/// The next text: its last letter or digit is incremented, and carries to the one before.
 pub(crate) fn successor(text: &str) -> String {
     let mut letters: Vec<char> = text.chars().collect();
     if letters.is_empty() {
@@ -18,7 +18,7 @@ pub(crate) fn successor(text: &str) -> String {
             && last - at > 1
             && c.is_ascii_digit() != letters[last].is_ascii_digit()
         {
-            // over signs, a carry goes only to its like
+            // across signs, a carry goes only to a character of the same kind
             break;
         }
         last = Some(at);
@@ -30,7 +30,7 @@ pub(crate) fn successor(text: &str) -> String {
     }
     match last {
         Some(at) => {
-            // all letters went round: one more of the first's kind
+            // all letters wrapped around: prepend one of the first's kind
             let first = match letters[at] {
                 '0' => '1',
                 other => other,
@@ -58,7 +58,7 @@ fn without_letters(mut letters: Vec<char>) -> String {
     letters.into_iter().collect()
 }
 
-/// The texts from one to another, until `each` has enough.
+/// Calls `each` for the texts from one to another, until it stops the iteration.
 pub(crate) fn upto(
     from: &str,
     to: &str,

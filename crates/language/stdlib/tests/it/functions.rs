@@ -1,5 +1,5 @@
-//! Functions of arguments alone. The answers are those of stdlib 8.5 and 9.7 on Puppet 7; `tests/oracles`
-//! compares many more.
+//! Functions of arguments alone. The expected values are those of stdlib 8.5 and 9.7 on Puppet 7;
+//! `tests/oracles` compares many more.
 
 use crate::world::{error, value};
 

@@ -1,4 +1,4 @@
-//! What comes from the host: time, chance, facts, files, resources.
+//! Inputs from the host: time, randomness, facts, files, resources.
 
 use evaluator::{CodeMap, EvaluationLimits, LogLevel};
 
@@ -10,7 +10,7 @@ fn time_and_chance_are_the_hosts() {
     assert_eq!(value("stdlib::time('UTC')"), "1700000000");
     assert_eq!(value("shuffle('abcdef') == shuffle('abcdef')"), "true");
     assert_eq!(value("shuffle([3,1,2]).sort"), "[1, 2, 3]");
-    // the salt is what chance gave: `0123`
+    // the salt is the random number `0123`
     let salted = value("str2saltedsha512('x')");
     assert!(
         salted.starts_with("'30313233") && salted.len() == 138,
@@ -79,7 +79,7 @@ fn files_are_those_of_modules() {
         Ok("true".to_owned())
     );
     assert!(run("get_module_path('n')").is_err());
-    // nothing of the machine itself is seen
+    // nothing of the machine itself is visible
     assert_eq!(
         run("loadyaml('/etc/hostname', 'none')"),
         Ok("'none'".to_owned())
@@ -162,7 +162,7 @@ fn what_is_deprecated_is_said_once_in_an_evaluation() {
 
 #[test]
 fn limits_hold_inside_functions() {
-    // 2^40 elements asked for: a million are made
+    // 2^40 elements are requested, and a million are made
     assert_eq!(value("range(0, 1099511627776).length"), "1000000");
     assert!(error("convert_base(sprintf('%01001d', 1), 2)").contains("more than 1000 digits"));
     let deep = "Integer[1,400].reduce([]) |$m, $x| { [$m] }";
@@ -176,7 +176,7 @@ fn limits_hold_inside_functions() {
     assert!(error("pw_hash(sprintf('%0600d', 1), 'MD5', 's')").contains("more than 511 bytes"));
 }
 
-/// Lists that hold each other three times over: 3^60 texts, if they were written out.
+/// Lists that contain each other three times over: 3^60 texts, if they were written out.
 #[test]
 fn shared_lists_take_their_share_of_the_budget() {
     let limits = EvaluationLimits {

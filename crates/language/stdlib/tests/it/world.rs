@@ -1,4 +1,4 @@
-//! A host that has stdlib, facts, files in memory, a clock that stands and chance that repeats.
+//! A host with stdlib, facts, files in memory, a constant clock and repeatable randomness.
 
 use std::cell::RefCell;
 
@@ -42,7 +42,7 @@ impl Host for World {
     }
 }
 
-/// What a program gives in this world, as a program writes it.
+/// The result of a program in this world, in the notation of the language.
 pub(crate) fn run(world: &World, program: &str) -> Result<String, String> {
     run_within(world, EvaluationLimits::default(), program)
 }

@@ -49,6 +49,6 @@ pub const RELOAD_SETTLE: Duration = Duration::from_millis(100);
 /// reload under one second.
 pub const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// How often files are compared although the kernel reports changes: network
-/// file systems do not report what other machines write.
+/// Interval at which files are compared although the kernel reports changes: network file systems
+/// do not report writes of other machines.
 pub const RECHECK_INTERVAL: Duration = Duration::from_secs(5);

@@ -97,7 +97,7 @@ impl SealKey {
             })
     }
 
-    /// Encrypts a secret.
+    /// Encrypts a secret with a random nonce.
     pub fn seal(&self, secret: &[u8]) -> Vec<u8> {
         let mut sealed = secret.to_vec();
         let nonce = self

@@ -37,7 +37,8 @@ pub struct ListDates {
 
 /// All certificates of a file, in their order.
 ///
-/// # Errors The file cannot be read, or contains something else.
+/// # Errors
+/// The file cannot be read, or contains something else.
 pub fn certificate_dates(path: &Path) -> Result<Vec<CertificateDates>, PemFileError> {
     let ders = pem_file::certificates(path)?;
     let dates = ders.iter().map(|der| {
@@ -58,7 +59,8 @@ pub fn certificate_dates(path: &Path) -> Result<Vec<CertificateDates>, PemFileEr
 
 /// All revocation lists of a file, in their order.
 ///
-/// # Errors The file cannot be read, or contains something else.
+/// # Errors
+/// The file cannot be read, or contains something else.
 pub fn list_dates(path: &Path) -> Result<Vec<ListDates>, PemFileError> {
     let ders = pem_file::crls(path)?;
     let dates = ders.iter().map(|der| {

@@ -1,8 +1,9 @@
-//! File contents under their hash.
+//! Storage of file contents by their hash.
 //!
-//! [`Blobs`] is a directory `ab/<sha256>`. The rule: a blob is complete, durable and what its name
-//! says from the moment that the name exists, because it is hashed while it is copied and renamed
-//! when it is on the disk. One that a disk or a person damaged later is replaced by the next job
+//! [`Blobs`] is a directory `ab/<sha256>`. Invariant: from the moment that its name exists, a blob
+//! is complete and durable and its content has the hash in its name, because it is hashed while it
+//! is copied and renamed once it is on the disk. A blob that was damaged later is replaced by the
+//! next job that needs it.
 //! that needs it.
 
 use std::fs::{self, File};
@@ -18,57 +19,57 @@ use crate::TaskFile;
 use crate::defaults::{COPY_BYTES, FILE_BYTES};
 use crate::hash::Hashes;
 
-/// The directory; cheap to clone.
+/// The directory of blobs; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Blobs {
     directory: Arc<Path>,
     hashes: Arc<Hashes>,
 }
 
-/// A blob, open at its begin.
+/// A blob, opened at its beginning.
 #[derive(Debug)]
 pub struct Blob {
-    /// How many bytes it has.
+    /// Size of the content in bytes.
     pub size_bytes: u64,
-    /// Its content.
+    /// The blob's content, open for reading.
     pub content: File,
 }
 
-/// Why a blob cannot be kept or read.
+/// The error of storing or reading a blob.
 #[derive(Debug, thiserror::Error)]
 pub enum BlobError {
-    /// Longer than any blob may be.
+    /// The content exceeds the maximum size of a blob.
     #[error("{what} has more than {FILE_BYTES} bytes")]
     TooLarge {
-        /// Which file.
+        /// Name of the file or content.
         what: String,
     },
-    /// The file is not what it was when its hash was taken.
+    /// The file has changed since its hash was computed.
     #[error("{} changed since it was looked up; try again", path.display())]
     Changed {
-        /// Which file.
+        /// Path of the changed file.
         path: PathBuf,
     },
-    /// The source.
+    /// The source of the content cannot be read.
     #[error("cannot read {what}")]
     Read {
-        /// Which file.
+        /// Name of the file or content.
         what: String,
-        /// Why.
+        /// The error of the read.
         source: io::Error,
     },
-    /// The directory of the blobs.
+    /// The directory of blobs cannot be read or written.
     #[error("cannot use {}", path.display())]
     Io {
-        /// The file or directory.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// Why.
+        /// The error of the operation.
         source: io::Error,
     },
 }
 
 impl Blobs {
-    /// Opens the directory and makes it if it is not there; only its owner may read it.
+    /// Opens the directory and creates it if it does not exist; only its owner may read it.
     pub fn open(directory: impl Into<PathBuf>) -> Result<Self, BlobError> {
         let directory = directory.into();
         let io = |source| BlobError::Io {
@@ -83,7 +84,7 @@ impl Blobs {
         })
     }
 
-    /// Keeps a file of a task, which must still have the hash that it had when the task was read.
+    /// Stores a file of a task, which must still have the hash that it had when the task was read.
     pub fn keep(&self, file: &TaskFile) -> Result<(), BlobError> {
         if self.is_whole(&file.sha256)? {
             return Ok(());
@@ -100,7 +101,7 @@ impl Blobs {
         Ok(())
     }
 
-    /// Keeps a content that is in memory. `what` names it in errors.
+    /// Stores a content in memory. `what` names it in errors.
     pub fn keep_content(&self, content: &[u8], what: &str) -> Result<Sha256, BlobError> {
         let digest: [u8; 32] = sha2::Sha256::digest(content).into();
         let sha256 = Sha256::from(digest);
@@ -111,7 +112,7 @@ impl Blobs {
         self.put(&mut source, what)
     }
 
-    /// Keeps what `source` gives, up to its end. `what` names it in errors.
+    /// Stores the bytes of `source`, up to its end. `what` names it in errors.
     pub fn put(&self, source: &mut dyn Read, what: &str) -> Result<Sha256, BlobError> {
         let io = |source| BlobError::Io {
             path: self.directory.to_path_buf(),
@@ -133,20 +134,20 @@ impl Blobs {
             source,
         };
         make_directory(parent, &self.directory).map_err(io)?;
-        // Over one of the same name: the same content.
+        // An existing blob of the same name is replaced: it has the same content.
         temporary.persist(&path).map_err(|error| io(error.error))?;
         sync_directory(parent).map_err(io)?;
         Ok(sha256)
     }
 
-    /// Whether it is kept.
+    /// True if the blob is stored.
     pub fn contains(&self, sha256: &Sha256) -> Result<bool, BlobError> {
         let path = self.path(sha256);
         path.try_exists()
             .map_err(|source| BlobError::Io { path, source })
     }
 
-    /// Whether it is kept, and still what its name says.
+    /// True if the blob is stored and its content still has the hash in its name.
     fn is_whole(&self, sha256: &Sha256) -> Result<bool, BlobError> {
         let path = self.path(sha256);
         let mut file = match File::open(&path) {
@@ -154,12 +155,12 @@ impl Blobs {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(source) => return Err(BlobError::Io { path, source }),
         };
-        // One that cannot be read is replaced as well.
+        // A blob that cannot be read is replaced as well.
         let hashed = self.hashes.of(&path, &mut file);
         Ok(hashed.is_ok_and(|hashed| hashed.sha256 == *sha256))
     }
 
-    /// `None`: it is not kept.
+    /// Opens a blob; `None` if it is not stored.
     pub fn get(&self, sha256: &Sha256) -> Result<Option<Blob>, BlobError> {
         let path = self.path(sha256);
         let opened = File::open(&path).and_then(|file| Ok((file.metadata()?.len(), file)));
@@ -211,7 +212,7 @@ fn copy(source: &mut dyn Read, target: &mut File, what: &str) -> Result<Sha256, 
     }
 }
 
-/// The directory and, durably, its name.
+/// Creates the directory and makes its name durable.
 fn make_directory(directory: &Path, parent: &Path) -> io::Result<()> {
     match fs::create_dir(directory) {
         Ok(()) => sync_directory(parent),

@@ -1,4 +1,4 @@
-//! What code is to its users: [`Code`], [`CodeVersion`], [`Task`].
+//! The interface to the code of environments: [`Code`], [`CodeVersion`], [`Task`].
 
 use std::fmt::Debug;
 use std::fs::File;
@@ -11,16 +11,16 @@ use pxp::task::TaskName;
 
 use crate::{CodeError, EnvironmentName, Mount, Plan, PlanName, PlanSummary, TaskMetadata};
 
-/// All environments.
+/// Access to all environments.
 pub trait Code: Debug + Send + Sync {
-    /// Those that exist now, by name.
+    /// Names of the environments that exist now, sorted.
     fn environments(&self) -> Result<Vec<EnvironmentName>, CodeError>;
 
-    /// The present version of an environment. Whoever needs several things that belong together
-    /// takes this once.
+    /// The current version of an environment. A caller that needs several consistent values obtains
+    /// the version once.
     fn version(&self, environment: &EnvironmentName) -> Result<Arc<dyn CodeVersion>, CodeError>;
 
-    /// The version that this code id names, however old; the present one where nobody says.
+    /// The version with this code id, however old; the current one if `code_id` is `None`.
     fn version_of(
         &self,
         environment: &EnvironmentName,
@@ -28,137 +28,138 @@ pub trait Code: Debug + Send + Sync {
     ) -> Result<Arc<dyn CodeVersion>, CodeError>;
 }
 
-/// One environment.
+/// One code version of an environment.
 pub trait CodeVersion: Debug + Send + Sync {
-    /// Its name.
+    /// Name of the environment.
     fn environment(&self) -> &EnvironmentName;
 
-    /// Where it is.
+    /// Directory of the version.
     fn directory(&self) -> &Path;
 
-    /// What names this version for ever; `None`: the code may change at any time.
+    /// The code id, which always names this version; `None`: the code may change at any time.
     fn code_id(&self) -> Option<&str>;
 
-    /// All tasks, by name.
+    /// All tasks of the environment, sorted by name.
     fn tasks(&self) -> Result<Vec<TaskSummary>, CodeError>;
 
     /// One task, with the hashes of all its files as they are now.
     fn task(&self, name: &TaskName) -> Result<Task, CodeError>;
 
-    /// All plans, by name.
+    /// All plans of the environment, sorted by name.
     fn plans(&self) -> Result<Vec<PlanSummary>, CodeError>;
 
-    /// One plan, as its file is now.
+    /// One plan, with its file's current content.
     fn plan(&self, name: &PlanName) -> Result<Plan, CodeError>;
 
-    /// The type alias of this name, from Tutti's own, puppetlabs-stdlib's or the files `types/*.pp` of
-    /// modules and the environment. `None` if there is none, or its file cannot be used.
+    /// The type alias of this name, from Tutti's own, puppetlabs-stdlib's or the files `types/*.pp`
+    /// of modules and the environment. `None` if there is none, or its file cannot be used.
     fn type_alias(&self, name: &str) -> Option<Type>;
 
-    /// The modules, by name.
+    /// All modules of the environment, sorted by name.
     fn modules(&self) -> Result<Vec<Module>, CodeError>;
 
-    /// One module; `None`: there is none of that name.
+    /// The module of this name; `None` if there is none.
     fn module(&self, name: &str) -> Result<Option<Module>, CodeError>;
 
-    /// A file that is to be evaluated: of a module, or of the environment itself where `module` is
-    /// `None`. `path` is relative to its directory. `None`: there is no such file.
+    /// A file to evaluate: of a module, or of the environment itself if `module` is `None`. `path`
+    /// is relative to its directory. `None` if there is no such file.
     fn source(&self, module: Option<&str>, path: &str) -> Result<Option<Source>, CodeError>;
 
-    /// What a directory of a module or of the environment holds, by name; nothing if there is no such
-    /// directory. `path` is as for [`source`](Self::source).
+    /// The entries of a directory of a module or of the environment, sorted by name; empty if there
+    /// is no such directory. `path` is as for [`source`](Self::source).
     fn entries(&self, module: Option<&str>, path: &str) -> Result<Vec<Entry>, CodeError>;
 
-    /// A file as nodes ask for it. `module` is `None` for [`Mount::Plugins`] only; `path` is
+    /// A file that a node requests. `module` is `None` for [`Mount::Plugins`] only; `path` is
     /// relative to the module's directory of that mount, not percent-encoded.
     fn file(&self, mount: Mount, module: Option<&str>, path: &str) -> Result<CodeFile, CodeError>;
 }
 
-/// A module.
+/// A module of an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Module {
-    /// Its name.
+    /// Name of the module.
     pub name: String,
-    /// Where it is.
+    /// Directory of the module.
     pub directory: PathBuf,
-    /// The modules that its `metadata.json` names, without their owners; `None`: it has no such file,
-    /// and may use all.
+    /// The modules that its `metadata.json` depends on, without their owners; `None`: it has no
+    /// such file, and may use all modules.
     pub dependencies: Option<Vec<String>>,
 }
 
-/// A file that is to be evaluated, as it was when it was read.
+/// A file to evaluate, with the content at the time of reading.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its content.
+    /// Content of the file.
     pub content: Vec<u8>,
 }
 
-/// What a directory holds.
+/// An entry of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its name.
+    /// Name of the entry.
     pub name: String,
-    /// Whether it is a directory, or a link to one.
+    /// True for a directory, or a link to one.
     pub is_directory: bool,
-    /// Whether it is a file that its owner may execute.
+    /// True for a file that its owner may execute.
     pub is_executable: bool,
 }
 
-/// A task in a list.
+/// A task in a list of tasks.
 #[derive(Clone, Debug)]
 pub struct TaskSummary {
-    /// Its name.
+    /// Name of the task.
     pub name: TaskName,
-    /// From its metadata.
+    /// Description from the metadata; `None` if there is none.
     pub description: Option<String>,
-    /// Not for lists that people see.
+    /// True if lists for people do not show the task.
     pub private: bool,
-    /// Why it cannot be run as it is.
+    /// The reason for which the task cannot be run in its current form; `None` if it can.
     pub problem: Option<CodeError>,
 }
 
 /// A task that can be run.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// Its name.
+    /// Name of the task.
     pub name: TaskName,
-    /// The default metadata for a task that has none.
+    /// Metadata of the task; the default metadata if it has none.
     pub metadata: TaskMetadata,
-    /// What can be run comes first, in the order of the metadata's implementations.
+    /// Files of the task. The executable ones come first, in the order of the metadata's
+    /// implementations.
     pub files: Vec<TaskFile>,
 }
 
 /// A file of a task.
 #[derive(Clone, Debug)]
 pub struct TaskFile {
-    /// `init.sh` for what can be run, `<module>/files/…` for others.
+    /// `init.sh` for an executable file, `<module>/files/…` for others.
     pub filename: FilePath,
-    /// Of its content when the task was read.
+    /// SHA-256 of its content when the task was read.
     pub sha256: Sha256,
-    /// Of its content when the task was read.
+    /// Size of its content in bytes when the task was read.
     pub size_bytes: u64,
-    /// E.g. `/puppet/v3/file_content/tasks/package/linux.sh`.
+    /// Path of its URI, e.g. `/puppet/v3/file_content/tasks/package/linux.sh`.
     pub uri_path: String,
-    /// Where it is.
+    /// Path on the server's disk.
     pub(crate) path: PathBuf,
 }
 
-/// A file to be served.
+/// A file that is served to nodes.
 #[derive(Debug)]
 pub struct CodeFile {
-    /// Of its content when it was looked up.
+    /// SHA-256 of its content when it was looked up.
     pub sha256: Sha256,
-    /// Of its content when it was looked up.
+    /// Size of its content in bytes when it was looked up.
     pub size_bytes: u64,
-    /// Open at its begin. The file may be changed while it is read; who must not serve something
-    /// else than `sha256` puts it into [`Blobs`](crate::Blobs) first.
+    /// The content, opened at its beginning. The file may change while it is read; a caller that
+    /// must serve exactly the content of `sha256` copies it into [`Blobs`](crate::Blobs) first.
     pub content: File,
 }
 
 impl TaskFile {
-    /// Where it is; it may have changed since.
+    /// Path of the file, which may have changed since it was read.
     pub fn source(&self) -> &Path {
         &self.path
     }

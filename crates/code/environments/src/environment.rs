@@ -1,4 +1,4 @@
-//! [`EnvironmentName`]: closed, because it becomes a directory's name.
+//! [`EnvironmentName`]: a closed type, because it becomes a directory's name.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,7 +10,7 @@ use crate::defaults::ENVIRONMENT_NAME_BYTES;
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EnvironmentName(Arc<str>);
 
-/// Why a text names no environment. The text is not quoted: it may be hostile.
+/// The error for a text that is not an environment name. The text is not quoted: it may be hostile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "an environment's name has 1 to {ENVIRONMENT_NAME_BYTES} letters, digits and \
@@ -19,7 +19,7 @@ pub struct EnvironmentName(Arc<str>);
 pub struct EnvironmentNameError;
 
 impl EnvironmentName {
-    /// The text.
+    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! [`CodeError`]: why code cannot be used.
+//! [`CodeError`]: the reasons for which code cannot be used.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,135 +8,136 @@ use pxp::task::TaskName;
 
 use crate::{EnvironmentName, MetadataError, Mount, PlanName};
 
-/// Why code cannot be used. Messages name the place and, where it is not plain, what to do.
+/// The reasons for which code cannot be used. Messages name the file and, if it is not obvious, the
+/// remedy.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum CodeError {
-    /// No such directory.
+    /// The environment has no directory.
     #[error(
         "there is no environment `{environment}`: {} does not exist; `code.codedir` of the server says where \
          environments are", path.display()
     )]
     UnknownEnvironment {
-        /// Which.
+        /// Name of the environment.
         environment: EnvironmentName,
-        /// Where it would be.
+        /// Directory in which the environment was expected.
         path: PathBuf,
     },
-    /// The version was there, and is not any more, or the code id names none.
+    /// The version existed but was removed, or no version has this code id.
     #[error(
         "the version {code_id} of the environment `{environment}` is not on this server any more"
     )]
     UnknownVersion {
-        /// Of what.
+        /// Environment of the version.
         environment: EnvironmentName,
-        /// Which.
+        /// Code id of the version.
         code_id: String,
     },
-    /// `environment.conf` makes no sense.
+    /// `environment.conf` is invalid.
     #[error("{}, line {line}: {problem}", path.display())]
     EnvironmentConf {
-        /// The file.
+        /// Path of the `environment.conf`.
         path: PathBuf,
-        /// From 1.
+        /// Line number, counted from 1.
         line: usize,
-        /// What.
+        /// Description of the error.
         problem: String,
     },
-    /// No module of the environment has it.
+    /// No module of the environment has the task.
     #[error("there is no task `{task}` in the environment `{environment}`")]
     UnknownTask {
-        /// Which.
+        /// Name of the task.
         task: TaskName,
-        /// Where.
+        /// Environment that was searched.
         environment: EnvironmentName,
     },
-    /// No module of the environment has it.
+    /// No module of the environment has the plan.
     #[error("there is no plan `{plan}` in the environment `{environment}`")]
     UnknownPlan {
-        /// Which.
+        /// Name of the plan.
         plan: PlanName,
-        /// Where.
+        /// Environment that was searched.
         environment: EnvironmentName,
     },
-    /// The plan's file makes no sense.
+    /// The plan's file is invalid.
     #[error("{}: {problem}", path.display())]
     Plan {
-        /// The file.
+        /// Path of the plan's file.
         path: PathBuf,
-        /// What, with line and column.
+        /// Description of the error, with line and column.
         problem: String,
-        /// Line and column of the first mistake, from 1.
+        /// Line and column of the first error, counted from 1.
         position: Option<(usize, usize)>,
     },
-    /// Several files could be meant.
+    /// Several files could be the task's executable.
     #[error(
         "task `{task}` is ambiguous: {} could all be run; leave one, or list them as \
          `implementations` in the metadata", files.join(", ")
     )]
     Ambiguous {
-        /// Which.
+        /// Name of the task.
         task: TaskName,
-        /// Their names, within the module.
+        /// Names of the files, within the module.
         files: Vec<String>,
     },
-    /// Only a metadata file.
+    /// The task has only a metadata file.
     #[error("task `{task}` has metadata but nothing to run: there is no file {wanted}")]
     NoExecutable {
-        /// Which.
+        /// Name of the task.
         task: TaskName,
-        /// What is missing, within the module.
+        /// Name of the missing file, within the module.
         wanted: String,
     },
-    /// The metadata makes no sense.
+    /// The metadata file is invalid.
     #[error("{}: {problem}", path.display())]
     Metadata {
-        /// The file.
+        /// Path of the metadata file.
         path: PathBuf,
-        /// What.
+        /// Description of the error.
         problem: MetadataError,
     },
-    /// An entry in `files` of the metadata makes no sense.
+    /// An entry in `files` of the metadata is invalid.
     #[error("task `{task}` lists `{entry}` in its files: {problem}")]
     FileEntry {
-        /// Which.
+        /// Name of the task.
         task: TaskName,
-        /// As written.
+        /// The entry as written.
         entry: String,
-        /// What.
+        /// Description of the error.
         problem: String,
     },
-    /// Not a path that may be asked for.
+    /// A requested path is not permitted.
     #[error("not a path of a file: {problem}")]
     InvalidPath {
-        /// What.
+        /// Description of the error.
         problem: &'static str,
     },
-    /// No such file in the mount.
+    /// The mount has no such file.
     #[error("there is no such file in the mount `{mount}`")]
     UnknownFile {
-        /// Which.
+        /// Mount that was searched.
         mount: Mount,
     },
-    /// A link out of the module, a device, a name that is not UTF-8, …
+    /// A file is refused: a link out of the module, a device, a name that is not UTF-8, …
     #[error("{} is refused: {problem}", path.display())]
     Refused {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The reason for the refusal.
         problem: String,
     },
-    /// The file changes while it is read.
+    /// A file changes while it is read.
     #[error("{} is being changed while it is read; try again", path.display())]
     Changing {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// The disk.
+    /// A file or directory cannot be read.
     #[error("cannot read {}", path.display())]
     Io {
-        /// The file or directory.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// Why.
+        /// The error of the operation.
         source: Arc<io::Error>,
     },
 }
@@ -156,7 +157,7 @@ impl CodeError {
         }
     }
 
-    /// Whether what was asked for does not exist (rather than being broken).
+    /// True if the requested object does not exist, and false if it is broken.
     pub fn is_not_found(&self) -> bool {
         matches!(
             self,

@@ -1,7 +1,7 @@
-//! Hashes of files, remembered as long as the files do not change.
+//! Hashes of files, cached until the files change.
 //!
-//! [`Hashes::of`] trusts a remembered hash only if path, inode, size and both times are the same.
-//! The rule: a hash that is returned is of content that the file had during the call.
+//! [`Hashes::of`] uses a cached hash only if path, inode, size and both timestamps are the same.
+//! Invariant: a returned hash is of content that the file had during the call.
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
@@ -17,7 +17,7 @@ use sha2::Digest;
 use crate::CodeError;
 use crate::defaults::{COPY_BYTES, FILE_BYTES, HASH_ATTEMPTS, HASH_SETTLED, HASHES};
 
-/// What tells one state of a file from another.
+/// The metadata that distinguishes one state of a file from another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Stamp {
     device: u64,
@@ -27,7 +27,7 @@ struct Stamp {
     changed: (i64, i64),
 }
 
-/// The memory.
+/// The cache of hashes.
 #[derive(Debug, Default)]
 pub(crate) struct Hashes {
     known: Mutex<HashMap<PathBuf, (Stamp, Sha256)>>,
@@ -41,7 +41,7 @@ pub(crate) struct Hashed {
 }
 
 impl Hashes {
-    /// The hash of an open file; the file stands at its begin afterwards.
+    /// The hash of an open file, which is positioned at its beginning afterwards.
     pub(crate) fn of(&self, path: &Path, file: &mut File) -> Result<Hashed, CodeError> {
         let io = |source| CodeError::io(path, source);
         for _ in 0..HASH_ATTEMPTS {

@@ -1,9 +1,10 @@
 //! The code of environments: tasks, their metadata, files and parameter types; plans.
 //!
 //! [`Code`] lists environments, [`CodeVersion`] is one environment at one moment, [`TaskMetadata`]
-//! describes a task, [`Blobs`] keeps file contents under their hash. [`EnvironmentDir`] is the code
-//! in a directory, as Puppet lays it out. The rules: a name from outside never becomes a path unchecked, nothing outside a module
-//! is ever read through it, and a blob is what its name says.
+//! describes a task, [`Blobs`] stores file contents by their hash. [`EnvironmentDir`] is the code
+//! in a directory with Puppet's layout. Invariants: a name from outside never becomes a path
+//! unchecked, no file outside a module is ever read through such a name, and a blob has the hash in
+//! its name.
 //!
 //! Everything here reads the disk and blocks: call it from a blocking thread.
 

@@ -6,17 +6,17 @@ use std::str::FromStr;
 /// A mount of the Puppet file API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mount {
-    /// `<module>/files`.
+    /// Files of `<module>/files`.
     Modules,
-    /// `<module>/tasks`.
+    /// Tasks of `<module>/tasks`.
     Tasks,
-    /// `<module>/scripts`.
+    /// Scripts of `<module>/scripts`.
     Scripts,
-    /// `<module>/lib` of all modules together; its paths have no module.
+    /// Plugins of `<module>/lib` of all modules together; its paths have no module.
     Plugins,
 }
 
-/// The text names no mount that is served.
+/// The error for a text that is not the name of a served mount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no such mount: modules, tasks, scripts and plugins are served")]
 pub struct UnknownMount;
@@ -29,12 +29,12 @@ const MOUNTS: [(Mount, &str, &str); 4] = [
 ];
 
 impl Mount {
-    /// The name in URIs.
+    /// Name of the mount in URIs.
     pub fn as_str(self) -> &'static str {
         self.names().0
     }
 
-    /// The directory in a module.
+    /// Name of the directory in a module.
     pub(crate) fn directory(self) -> &'static str {
         self.names().1
     }

@@ -1,18 +1,19 @@
-//! Functions in Ruby that an environment has and a plan does not call: [`replaced_functions`].
+//! Functions in Ruby of an environment that plans do not call: [`replaced_functions`].
 //!
-//! The rule that must hold: a file that cannot be read is told, not passed over.
+//! Invariant: a file that cannot be read is reported, not skipped.
 
 use crate::defaults::{REPLACED_FUNCTIONS_SHOWN, RUBY_FUNCTION_DEPTH, RUBY_FUNCTIONS_MAX};
 use crate::{CodeError, CodeVersion};
 
-/// A function of a module in Ruby, which Puppet would call, and in whose place a built-in one is called here.
+/// A function of a module in Ruby that Puppet would call, and that Tutti replaces by a built-in
+/// one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReplacedFunction {
-    /// `merge`, `stdlib::ensure`.
+    /// Name of the function, such as `merge` or `stdlib::ensure`.
     pub name: String,
-    /// The module that has it.
+    /// Name of the module that contains it.
     pub module: String,
-    /// Where, relative to the module.
+    /// Path of its file, relative to the module.
     pub path: String,
 }
 
@@ -27,7 +28,7 @@ impl std::fmt::Display for ReplacedFunction {
     }
 }
 
-/// The note of a deployment of an environment with such functions; `None`: it has none.
+/// The note for a deployment of an environment with such functions; `None` if there are none.
 #[must_use]
 pub fn replaced_functions_note(functions: &[ReplacedFunction]) -> Option<String> {
     let mut named: Vec<String> = functions
@@ -47,7 +48,7 @@ pub fn replaced_functions_note(functions: &[ReplacedFunction]) -> Option<String>
     })
 }
 
-/// Those of an environment, by name.
+/// The replaced functions of an environment, sorted by name.
 pub fn replaced_functions(code: &dyn CodeVersion) -> Result<Vec<ReplacedFunction>, CodeError> {
     let mut found = Vec::new();
     for module in code.modules()? {
@@ -83,7 +84,8 @@ fn collect(
             }
             continue;
         }
-        // Without its content it counts as another one, and a name that is not built in needs none.
+        // Without its content the function counts as different, and one whose name is not built in
+        // needs no check.
         if stdlib::replaces(&path, b"").is_none() {
             continue;
         }

@@ -1,8 +1,9 @@
 //! The serial number file and the inventory.
 //!
 //! `serial` holds the next number in hexadecimal; it is incremented durably before the number is
-//! used. The inventory has a line for every certificate ever issued: `0x0001 2026-01-01T00:00:00UTC
-//! 2031-01-01T00:00:00UTC /CN=name`. Callers hold the authority's lock.
+//! used. The inventory has a line for every certificate ever issued:
+//! `0x0001 2026-01-01T00:00:00UTC 2031-01-01T00:00:00UTC /CN=name`.
+//! Callers hold the authority's lock.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,8 +1,8 @@
-//! `environment.conf`: only its `modulepath` matters here.
+//! Parsing of `environment.conf`, of which only `modulepath` is used here.
 //!
 //! [`modulepath`] follows Puppet: entries are separated by `:`, relative ones are below the
 //! environment, and without the setting it is `modules:$basemodulepath`. Other settings are for
-//! compilers and are passed over.
+//! compilers and are ignored.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,7 +13,7 @@ use crate::{CodeError, EnvironmentName};
 
 const DEFAULT_MODULEPATH: &str = "modules:$basemodulepath";
 
-/// What a modulepath may refer to.
+/// The directories and names that a modulepath may refer to.
 pub(super) struct Surroundings<'a> {
     pub(super) codedir: &'a Path,
     pub(super) environment: &'a EnvironmentName,
@@ -21,8 +21,7 @@ pub(super) struct Surroundings<'a> {
     pub(super) basemodulepath: &'a [PathBuf],
 }
 
-/// The directories in which the environment's modules are, in the order in which they are looked
-/// through.
+/// The directories that contain the environment's modules, in the order in which they are searched.
 pub(super) fn modulepath(surroundings: &Surroundings<'_>) -> Result<Vec<PathBuf>, CodeError> {
     let path = surroundings.directory.join("environment.conf");
     let text = read(&path)?;
@@ -63,7 +62,7 @@ fn read(path: &Path) -> Result<String, CodeError> {
     })
 }
 
-/// The last `modulepath = …` and its line.
+/// The last `modulepath = …` of the file, with its line number.
 fn setting(text: &str) -> Option<(usize, &str)> {
     let settings = text.lines().enumerate().filter_map(|(index, line)| {
         let line = line.split('#').next().unwrap_or_default();

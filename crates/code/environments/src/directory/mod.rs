@@ -1,8 +1,8 @@
-//! Code in a directory, as Puppet lays it out: `<codedir>/environments/<environment>`.
+//! Code in a directory with Puppet's layout: `<codedir>/environments/<environment>`.
 //!
-//! [`EnvironmentDir`] follows the link of an environment once, when a version of it is taken: that version
-//! reads one directory from then on, whatever the link is switched to meanwhile. An environment that is a
-//! plain directory has no versions: what is there at the moment of each call is read, and
+//! [`EnvironmentDir`] resolves the link of an environment once, when a version of it is opened:
+//! that version reads the same directory from then on, even if the link is switched meanwhile. An
+//! environment that is a plain directory has no versions: each call reads its current content, and
 //! [`CodeVersion::code_id`] is `None`.
 
 mod conf;
@@ -30,7 +30,7 @@ use crate::{
     PlanSummary, Source, Task, TaskSummary,
 };
 
-/// Of the signature of a version, as Puppet Enterprise writes it.
+/// Length of the signature in a version's directory name, as in Puppet Enterprise.
 const SIGNATURE_DIGITS: usize = 40;
 
 /// The environments of one code directory.
@@ -43,7 +43,7 @@ pub struct EnvironmentDir {
     hashes: Arc<Hashes>,
 }
 
-/// One environment, as its `environment.conf` was when it was taken.
+/// One version of an environment, with its `environment.conf` as of opening.
 #[derive(Debug)]
 struct Version {
     environment: EnvironmentName,
@@ -69,7 +69,7 @@ impl EnvironmentDir {
         }
     }
 
-    /// Adds a directory with modules that every environment has, whatever its modulepath says, behind
+    /// Adds a directory with modules that every environment has, whatever its modulepath is, after
     /// all others.
     #[must_use]
     pub fn with_modules(mut self, directory: impl Into<PathBuf>) -> Self {
@@ -77,7 +77,8 @@ impl EnvironmentDir {
         self
     }
 
-    /// Where versions are; beside the live one they are looked for anyhow, as long as there is one.
+    /// Sets the directory of versions. The directory of the live version is searched too, while
+    /// there is one.
     #[must_use]
     pub fn with_versions(mut self, directory: impl Into<PathBuf>) -> Self {
         self.versions = Some(directory.into());
@@ -88,27 +89,27 @@ impl EnvironmentDir {
         self.codedir.join("environments")
     }
 
-    /// Where the live version is: the link is followed one level, as Puppet does it.
+    /// The directory of the live version: the link is followed one level, as in Puppet.
     fn live(&self, environment: &EnvironmentName) -> PathBuf {
         let live = self.environments_dir().join(environment.as_str());
         fs::read_link(&live).map_or(live, |target| self.environments_dir().join(target))
     }
 
-    /// Where the version of a code id is; `None`: it is not there, or the id is of no version of this
-    /// environment.
+    /// The directory of the version with a code id; `None`: it does not exist, or the id is not of
+    /// a version of this environment.
     fn place(&self, environment: &EnvironmentName, code_id: &str) -> Option<PathBuf> {
         let (signature, of) = code_id.strip_prefix(CODE_ID)?.split_once(';')?;
         if of != environment.as_str() || !is_signature(signature) {
             return None;
         }
         let name = format!("{environment}_{signature}");
-        // Another tool may have its versions elsewhere, beside each other.
+        // Another tool may keep its versions in a different directory, side by side.
         let beside = self.live(environment).parent().map(Path::to_owned);
         let mut places = self.versions.iter().cloned().chain(beside);
         places.find_map(|versions| Some(versions.join(&name)).filter(|version| version.is_dir()))
     }
 
-    /// A version of an environment in this directory, live or not.
+    /// Opens a version of an environment in this directory, live or not.
     pub fn open(
         &self,
         environment: &EnvironmentName,
@@ -132,7 +133,7 @@ impl EnvironmentDir {
     }
 }
 
-/// What code ids begin with.
+/// Prefix of code ids.
 const CODE_ID: &str = "urn:puppet:code-id:1:";
 
 fn is_signature(text: &str) -> bool {
@@ -140,7 +141,8 @@ fn is_signature(text: &str) -> bool {
     text.len() == SIGNATURE_DIGITS && text.bytes().all(is_digit)
 }
 
-/// The code id of a directory that is a version: `<environment>_<40 hexadecimal digits>`.
+/// The code id of a version's directory, `<environment>_<40 hexadecimal digits>`; `None` for
+/// others.
 fn code_id(environment: &EnvironmentName, directory: &Path) -> Option<String> {
     let name = directory.file_name()?.to_str()?;
     let signature = name.strip_prefix(environment.as_str())?.strip_prefix('_')?;
@@ -152,7 +154,8 @@ impl Code for EnvironmentDir {
         let directory = self.environments_dir();
         let mut names: Vec<EnvironmentName> = names_in(&directory)?
             .iter()
-            // What is no name, or no directory, is no environment: puppetserver ignores it, too.
+            // An entry without a valid name, or not a directory, is not an environment:
+            // puppetserver ignores it, too.
             .filter(|name| directory.join(name).is_dir())
             .filter_map(|name| name.parse().ok())
             .collect();
@@ -164,7 +167,7 @@ impl Code for EnvironmentDir {
         let directory = self.live(environment);
         match fs::metadata(&directory) {
             Ok(found) if found.is_dir() => self.open(environment, directory),
-            // One that is there and must not be reached is no mistake in its name.
+            // A directory that exists but is not accessible is not an error in its name.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
                 Err(CodeError::io(directory, error))
             }
@@ -254,8 +257,8 @@ impl CodeVersion for Version {
     }
 }
 
-/// The names in a directory, sorted; none if it does not exist. A name that is not UTF-8 is none
-/// that anything here could be called by, and is left out.
+/// The names in a directory, sorted; empty if it does not exist. A name that is not UTF-8 cannot be
+/// the name of anything here, and is omitted.
 fn names_in(directory: &Path) -> Result<Vec<String>, CodeError> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,

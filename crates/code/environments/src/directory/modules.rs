@@ -1,7 +1,7 @@
 //! Modules on a modulepath, and files in them.
 //!
-//! [`Modules`] finds, as Puppet does, each module in the first directory that has it. The rule:
-//! a file is read only if it is inside its module, wherever links lead ([`within`]).
+//! [`Modules`] finds, as Puppet does, each module in the first directory that contains it.
+//! Invariant: a file is read only if it is inside its module, wherever links lead ([`within`]).
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::names_in;
 use super::within::{self, Kind};
 use crate::{CodeError, Mount};
 
-/// A modulepath.
+/// The directories of a modulepath, in order.
 #[derive(Debug)]
 pub(super) struct Modules {
     modulepath: Vec<PathBuf>,
@@ -28,7 +28,7 @@ impl Modules {
         Self { modulepath }
     }
 
-    /// All modules, by name.
+    /// All modules, sorted by name.
     pub(super) fn all(&self) -> Result<Vec<Module>, CodeError> {
         let mut modules: Vec<Module> = Vec::new();
         for directory in &self.modulepath {
@@ -58,7 +58,7 @@ impl Modules {
         })
     }
 
-    /// A file of a mount, open.
+    /// Opens a file of a mount.
     pub(super) fn file(
         &self,
         mount: Mount,
@@ -84,7 +84,7 @@ impl Modules {
 }
 
 impl Module {
-    /// A regular file below the module, open; `None` if there is none. The path was checked.
+    /// Opens a regular file below the module; `None` if there is none. The path was checked.
     pub(super) fn open(&self, relative: &str) -> Result<Option<(PathBuf, File)>, CodeError> {
         let path = self.directory.join(relative);
         let found = within::open(&self.directory, &path)?;
@@ -94,13 +94,14 @@ impl Module {
         })
     }
 
-    /// What stands at a path in the module, if it is no device, pipe or socket; `None` if it does not exist.
+    /// The kind of the file at a path in the module, which must not be a device, pipe or socket;
+    /// `None` if it does not exist.
     pub(super) fn inside(&self, path: &Path) -> Result<Option<Kind>, CodeError> {
         within::kind(&self.directory, path)
     }
 }
 
-/// A path from outside: relative, without steps upwards, without empty parts.
+/// Checks a path from outside: relative, without `..`, without empty parts.
 pub(super) fn check_relative(path: &str) -> Result<(), &'static str> {
     if path.contains('\0') {
         return Err("it contains a NUL");

@@ -1,6 +1,7 @@
-//! Plans of a module: `plans/<plan>.pp` and `plans/<plan>.yaml`, in directories too.
+//! Plans of a module: `plans/<plan>.pp` and `plans/<plan>.yaml`, also in subdirectories.
 //!
-//! The rule: a file is the plan that its path says, or it is no plan at all.
+//! Invariant: a file's path determines the plan's name; a file that defines another plan is an
+//! error.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -13,7 +14,7 @@ use crate::plan::{Plan, PlanLanguage, PlanName, PlanSummary};
 
 const DIRECTORY: &str = "plans";
 
-/// Where there are both, the first is the plan.
+/// Languages by file extension. If a plan has files in both, the first is used.
 const LANGUAGES: [(&str, PlanLanguage); 2] =
     [("pp", PlanLanguage::Puppet), ("yaml", PlanLanguage::Yaml)];
 
@@ -25,7 +26,8 @@ impl Version {
         for module in self.modules.all()? {
             let mut names = BTreeMap::new();
             if let Err(problem) = collect(&module, "", DIRECTORY_DEPTH, &mut names) {
-                // One module that cannot be read hides no plan of the others, and is seen itself.
+                // A module that cannot be read does not hide plans of the others, and is listed
+                // itself.
                 summaries.extend(module.name.parse().ok().map(|name| PlanSummary {
                     name,
                     description: None,
@@ -75,7 +77,7 @@ fn summary(name: PlanName, plan: Option<Plan>) -> PlanSummary {
     }
 }
 
-/// The plans below a directory of `plans/`, by name.
+/// Collects the plans below a directory of `plans/`, sorted by name.
 fn collect(
     module: &Module,
     below: &str,
@@ -125,7 +127,7 @@ fn read(
         return Ok(None);
     };
     let mut content = Vec::new();
-    // One byte more than allowed is enough to see that there are too many.
+    // One byte more than the limit is enough to detect an excess.
     let read = file.take(PLAN_BYTES + 1).read_to_end(&mut content);
     let bytes = read.map_err(|error| CodeError::io(&path, error))?;
     if bytes as u64 > PLAN_BYTES {

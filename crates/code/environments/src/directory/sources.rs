@@ -1,6 +1,7 @@
-//! Files that are to be evaluated, and what modules say of each other.
+//! Files to evaluate, and the dependencies between modules.
 //!
-//! The rule: a file is read whole or refused, and never from outside of its module or environment.
+//! Invariant: a file is read completely or refused, and never from outside of its module or
+//! environment.
 
 use std::fs::Metadata;
 use std::io::Read as _;
@@ -92,7 +93,7 @@ fn read(
         return Ok(None);
     };
     let mut content = Vec::new();
-    // One byte more than allowed is enough to see that there are too many.
+    // One byte more than the limit is enough to detect an excess.
     let read = file.take(bytes_max + 1).read_to_end(&mut content);
     read.map_err(|error| CodeError::io(&path, error))?;
     if content.len() as u64 > bytes_max {
@@ -113,7 +114,8 @@ fn described(module: modules::Module) -> Result<Module, CodeError> {
     })
 }
 
-/// `puppetlabs/stdlib` and `puppetlabs-stdlib` are both `stdlib`.
+/// The names of the modules that metadata depends on: `puppetlabs/stdlib` and `puppetlabs-stdlib`
+/// are both `stdlib`.
 fn dependencies(metadata: &Value) -> Vec<String> {
     let listed = metadata["dependencies"].as_array().into_iter().flatten();
     let names = listed.filter_map(|dependency| dependency["name"].as_str());

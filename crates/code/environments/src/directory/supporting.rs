@@ -1,8 +1,8 @@
-//! The files that a task brings along: `files` of the metadata and of its implementations.
+//! The supporting files of a task: `files` of the metadata and of its implementations.
 //!
 //! An entry is `<module>/files/…`, `<module>/lib/…`, `<module>/scripts/…` or `<module>/tasks/…`;
-//! one that ends with `/` stands for everything below. The rule: an entry that gives nothing is an
-//! error, since the task would fail on every node for want of it.
+//! one that ends with `/` stands for everything below. Invariant: an entry without any file is an
+//! error, because without it the task would fail on every node.
 
 use std::collections::HashSet;
 
@@ -147,7 +147,7 @@ impl Version {
     }
 }
 
-/// Whether files of a directory were added by an earlier entry.
+/// True if files of a directory were added by an earlier entry.
 fn has_files(files: &[TaskFile], module: &Module, directory: &str, below: &str) -> bool {
     let mut prefix = format!("{}/{directory}/", module.name);
     if !below.is_empty() {

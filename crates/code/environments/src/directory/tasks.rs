@@ -1,7 +1,7 @@
-//! Tasks of a module: `tasks/<task>.json` and the files that can be run.
+//! Tasks of a module: `tasks/<task>.json` and the executable files.
 //!
-//! The rule: what is run is never guessed. Several files with the task's name and no
-//! `implementations` in the metadata is an error that names them.
+//! Invariant: the executable file is never guessed. Several files with the task's name and no
+//! `implementations` in the metadata are an error that names them.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -17,10 +17,10 @@ use crate::{CodeError, Mount, Task, TaskFile, TaskMetadata, TaskSummary};
 
 const METADATA: &str = "json";
 
-/// Puppet does not take these for tasks.
+/// Extensions of files that Puppet does not treat as tasks.
 const NOT_RUN: [&str; 3] = [METADATA, "conf", "md"];
 
-/// The files in `tasks/` that bear a task's name.
+/// The files in `tasks/` with a task's name.
 #[derive(Debug, Default)]
 struct Files {
     metadata: Option<String>,
@@ -35,7 +35,8 @@ impl Version {
         let aliases = TypeAliases::new(self);
         for module in self.modules.all()? {
             let found = files_by_task(&module).unwrap_or_else(|problem| {
-                // One module that cannot be read hides no task of the others, and is seen itself.
+                // A module that cannot be read does not hide tasks of the others, and is listed
+                // itself.
                 summaries.extend(module.name.parse().ok().map(|name| TaskSummary {
                     name,
                     description: None,
@@ -138,7 +139,8 @@ fn files_by_task(module: &Module) -> Result<BTreeMap<String, Files>, CodeError> 
         let task = stem.to_owned();
         if extension == METADATA {
             tasks.entry(task).or_default().metadata = Some(name);
-        // Editors leave `init.sh~` and `init.sh.orig`; Puppet takes one extension, no other signs.
+        // Editors leave `init.sh~` and `init.sh.orig`; Puppet accepts one alphanumeric extension
+        // only.
         } else if extension.bytes().all(|byte| byte.is_ascii_alphanumeric())
             && !NOT_RUN.contains(&extension)
             && !directory.join(&name).is_dir()
@@ -163,14 +165,14 @@ fn metadata(
         return Err(CodeError::refused(path, "it is not a file"));
     };
     let mut content = Vec::new();
-    // One byte more than allowed is enough to see that there are too many.
+    // One byte more than the limit is enough to detect an excess.
     let read = file.take(METADATA_BYTES + 1).read_to_end(&mut content);
     read.map_err(|error| CodeError::io(&path, error))?;
     TaskMetadata::parse(&content, &|name| aliases.named(name))
         .map_err(|problem| CodeError::Metadata { path, problem })
 }
 
-/// The names of the files that can be run, in the order of preference.
+/// The names of the executable files, in order of preference.
 fn executables(
     module: &Module,
     task: &TaskName,

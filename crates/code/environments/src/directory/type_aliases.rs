@@ -21,7 +21,7 @@ static TARGET_SPEC: LazyLock<Type> = LazyLock::new(|| {
         Type::non_empty_string(),
         Type::array_of(itself.clone()),
     ]);
-    // It cannot fail: the variant has a type that is no alias.
+    // This cannot fail: the variant has a type that is not an alias.
     let _ = alias.resolve(&names);
     itself
 });
@@ -73,7 +73,7 @@ impl<'a> TypeAliases<'a> {
         }
         let alias = Alias::declare(file.name());
         let ty = Type::from(Arc::clone(&alias));
-        // While its file is read, the name stands for the alias itself, so it may be recursive.
+        // While its file is parsed, the name refers to the alias itself, so it may be recursive.
         self.known
             .borrow_mut()
             .insert(name.to_owned(), Some(ty.clone()));
@@ -81,8 +81,8 @@ impl<'a> TypeAliases<'a> {
         Some(ty)
     }
 
-    /// The file of a name: of the environment or the module's `types/init.pp` for plain names,
-    /// otherwise below `types` of the module that the name begins with.
+    /// Reads the file of a name: the environment's or the module's `types/init.pp` for plain names,
+    /// otherwise a file below `types` of the module that the name begins with.
     fn source(&self, name: &str) -> Option<String> {
         let read = |module: Option<&str>, path: &str| {
             let source = self.version.read_source(module, path).ok().flatten()?;

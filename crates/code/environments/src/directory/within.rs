@@ -1,8 +1,9 @@
-//! Files below a directory that must not be left, by links neither: [`open`], [`kind`].
+//! Access to files below a directory that neither paths nor links may leave: [`open`], [`kind`].
 //!
-//! The kernel looks for them (`openat2` with `RESOLVE_BENEATH`), which takes three calls however deep a path is.
-//! Where it cannot say, real paths are compared: an absolute link into the same directory, and systems without
-//! `openat2`. The rule: what is opened is below the directory, and a file or a directory.
+//! The kernel resolves the paths (`openat2` with `RESOLVE_BENEATH`), which takes three calls
+//! however deep a path is. If the kernel cannot decide, real paths are compared: for an absolute
+//! link into the same directory, and on systems without `openat2`. Invariant: the result is below
+//! the directory, and is a file or a directory.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -13,16 +14,16 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat, openat2};
 use super::is_absent;
 use crate::CodeError;
 
-/// What may stand at a path.
+/// The kinds of files that are permitted at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     File,
     Directory,
 }
 
-/// What stands at a path below a directory, open for reading; `None` if there is nothing.
+/// Opens the file or directory at a path below a directory for reading; `None` if there is nothing.
 pub(super) fn open(root: &Path, path: &Path) -> Result<Option<(File, Kind)>, CodeError> {
-    // Opening a pipe must not wait for its other end.
+    // Opening a pipe must not block until its other end is opened.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY;
     match beneath(root, path, flags) {
         Beneath::Found(file) => kind_of(path, &file).map(|kind| Some((file, kind))),
@@ -31,7 +32,8 @@ pub(super) fn open(root: &Path, path: &Path) -> Result<Option<(File, Kind)>, Cod
     }
 }
 
-/// What stands at a path below a directory, without opening it; `None` if there is nothing.
+/// The kind of the file at a path below a directory, without opening it; `None` if there is
+/// nothing.
 pub(super) fn kind(root: &Path, path: &Path) -> Result<Option<Kind>, CodeError> {
     match beneath(root, path, OFlags::PATH) {
         Beneath::Found(file) => kind_of(path, &file).map(Some),
@@ -40,11 +42,11 @@ pub(super) fn kind(root: &Path, path: &Path) -> Result<Option<Kind>, CodeError> 
     }
 }
 
-/// What the kernel says of a path.
+/// The kernel's result of resolving a path.
 enum Beneath {
     Found(File),
     Absent,
-    /// It leads outside, or through a link that cannot be told from one that does.
+    /// The path leads outside, or through a link that cannot be distinguished from one that does.
     Unsure,
 }
 
@@ -96,7 +98,7 @@ fn sorted(path: &Path, metadata: &Metadata) -> Result<Kind, CodeError> {
     }
 }
 
-/// By real paths.
+/// Resolves a path by comparing real paths.
 fn compared<T>(
     root: &Path,
     path: &Path,
@@ -117,7 +119,7 @@ fn compared<T>(
             "it is a link to outside of its module",
         ));
     }
-    // Before it is opened: opening a pipe would wait for its other end.
+    // Checked before opening: opening a pipe would block until its other end is opened.
     let metadata = real
         .metadata()
         .map_err(|error| CodeError::io(path, error))?;

@@ -1,6 +1,6 @@
-//! Plans as their readers see them: [`Plan`], which is a file and what it says of itself.
+//! Plans with their metadata: [`Plan`].
 //!
-//! The rule: reading a plan evaluates nothing. Types and defaults are shown as they are written.
+//! Invariant: reading a plan evaluates nothing. Types and defaults are shown as they are written.
 
 mod name;
 mod puppet;
@@ -17,66 +17,68 @@ pub use yaml::{PlanProblem, YamlAction, YamlParameter, YamlPlan, YamlStep, code_
 
 use crate::CodeError;
 
-/// In which language a plan is written.
+/// The language of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlanLanguage {
-    /// `.pp`
+    /// The Puppet language, in a file `.pp`.
     Puppet,
-    /// `.yaml`
+    /// YAML, in a file `.yaml`.
     Yaml,
 }
 
-/// A plan in a list.
+/// A plan in a list of plans.
 #[derive(Clone, Debug)]
 pub struct PlanSummary {
-    /// Its name.
+    /// Name of the plan.
     pub name: PlanName,
-    /// As in [`PlanMetadata`].
+    /// Description of the plan, as in [`PlanMetadata`].
     pub description: Option<String>,
-    /// Not for lists that people see.
+    /// True if lists for people do not show the plan.
     pub private: bool,
-    /// Why it cannot be read.
+    /// The error of reading the plan; `None` if it was read.
     pub problem: Option<CodeError>,
 }
 
 /// A plan and its source.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Its name.
+    /// Name of the plan.
     pub name: PlanName,
-    /// Of its source.
+    /// Language of the plan's source.
     pub language: PlanLanguage,
-    /// Where it was read, for messages.
+    /// Path of the plan's file, for messages.
     pub path: PathBuf,
-    /// As it was read.
+    /// Source text of the plan.
     pub source: Arc<str>,
-    /// What it says of itself.
+    /// Description and parameters of the plan.
     pub metadata: PlanMetadata,
 }
 
-/// What a plan says of itself.
+/// The metadata of a plan, from its comment or YAML keys and its parameters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PlanMetadata {
-    /// `@summary`, or else the text of its comment; `description` of a YAML plan.
+    /// Description: `@summary`, or else the text of the plan's comment; `description` of a YAML
+    /// plan.
     pub description: Option<String>,
-    /// `@api private`; `private: true` of a YAML plan.
+    /// True for `@api private`, or `private: true` of a YAML plan.
     pub private: bool,
-    /// In the order of the plan.
+    /// Parameters in the order of the plan.
     pub parameters: Vec<PlanParameter>,
 }
 
 /// A parameter of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanParameter {
-    /// Without `$`.
+    /// Name of the parameter, without `$`.
     pub name: String,
-    /// The text of its type; `Any` where there is none.
+    /// Text of the type; `Any` if there is none.
     pub kind: String,
-    /// The text of the default in a Puppet plan, the value in a YAML plan; `None`: it must be given.
+    /// Default: its text in a Puppet plan, its value in a YAML plan; `None`: the parameter is
+    /// required.
     pub default: Option<Value>,
-    /// `@param`; `description` in a YAML plan.
+    /// Description: `@param`, or `description` in a YAML plan.
     pub description: Option<String>,
-    /// Its type is `Sensitive`, or a kind of it.
+    /// True if its type is `Sensitive`, or a variant of it.
     pub sensitive: bool,
 }
 
@@ -112,7 +114,7 @@ impl Plan {
     }
 }
 
-/// `position` is a line and a column, from 1.
+/// An error in a plan's file; `position` is a line and a column, counted from 1.
 fn problem(path: &Path, problem: impl Into<String>, position: Option<(u32, u32)>) -> CodeError {
     let from_1 = |(line, column): (u32, u32)| (line as usize, column as usize);
     CodeError::Plan {

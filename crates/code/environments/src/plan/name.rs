@@ -1,8 +1,8 @@
-//! The name of a plan: `module`, or `module::plan` with any number of words.
+//! The name of a plan: `module`, or `module::plan` with any number of parts.
 //!
-//! [`PlanName`] is a closed type because its words become components of paths. The rule: `module::init`
-//! is the same plan as `module` and is kept as `module`, so that a permission on one cannot be evaded
-//! by the other.
+//! [`PlanName`] is a closed type because its parts become components of paths. Invariant:
+//! `module::init` is the same plan as `module` and is stored as `module`, so that a permission on
+//! one cannot be evaded by using the other.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,7 +16,7 @@ const INIT: &str = "init";
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PlanName(Arc<str>);
 
-/// Why a text is no plan name. The text is not quoted: it may be hostile.
+/// The error for a text that is not a plan name. The text is not quoted: it may be hostile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a plan's name is module or module::plan; every word begins with a lower-case letter and \
@@ -25,24 +25,24 @@ pub struct PlanName(Arc<str>);
 pub struct PlanNameError;
 
 impl PlanName {
-    /// The whole name.
+    /// The whole name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The module.
+    /// Name of the plan's module.
     pub fn module(&self) -> &str {
         self.0
             .split_once("::")
             .map_or(&self.0, |(module, _)| module)
     }
 
-    /// The plan within the module, such as `web::restart`; `init` for a bare module name.
+    /// Name of the plan within the module, such as `web::restart`; `init` for a bare module name.
     pub fn plan(&self) -> &str {
         self.0.split_once("::").map_or(INIT, |(_, plan)| plan)
     }
 
-    /// Its file below the module's `plans/`, without extension.
+    /// Path of its file below the module's `plans/`, without extension.
     pub(crate) fn file_stem(&self) -> String {
         self.plan().replace("::", "/")
     }

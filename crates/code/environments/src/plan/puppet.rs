@@ -1,6 +1,6 @@
-//! What a plan in the Puppet language says of itself: its parameters, and the comment above it.
+//! Metadata of a plan in the Puppet language: its parameters, and the comment above it.
 //!
-//! The rule: a file that Puppet would not load is an error with Puppet's words and the place.
+//! Invariant: a file that Puppet would not load is an error with Puppet's message and the position.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -75,7 +75,7 @@ fn parameter(ast: &Ast, parameter: &Param, tags: &Tags) -> PlanParameter {
     }
 }
 
-/// `Sensitive` or `Sensitive[…]`.
+/// True if the type is `Sensitive` or `Sensitive[…]`.
 fn is_sensitive(ast: &Ast, id: ExprId) -> bool {
     match ast.expr(id) {
         Expr::QRef(name) => **ast.text(name) == *SENSITIVE,

@@ -1,25 +1,25 @@
-//! The comment above a plan, as Puppet Strings reads it: [`Tags`].
+//! The comment above a plan, parsed as in Puppet Strings: [`Tags`].
 //!
-//! The rule: a tag begins its line with `@`, and goes on in the lines below it that are indented.
+//! Invariant: a tag begins its line with `@`, and continues in the indented lines below it.
 
 use std::collections::HashMap;
 
-/// What a comment says.
+/// The text and tags of a comment.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Tags {
-    /// What stands outside of the tags.
+    /// The text outside of the tags.
     pub(super) text: String,
     pub(super) summary: Option<String>,
-    /// `@param`s by name.
+    /// Texts of `@param` by parameter name.
     pub(super) parameters: HashMap<String, String>,
-    /// `@api private`, or `@private true` as it was written before.
+    /// True for `@api private`, or the older form `@private true`.
     pub(super) private: bool,
 }
 
 // === impl Tags ===
 
 impl Tags {
-    /// From the lines of a comment, without their marks.
+    /// Parses the lines of a comment, without their comment marks.
     pub(super) fn read(lines: &[&str]) -> Self {
         let mut tags = Self::default();
         let mut text: Vec<&str> = Vec::new();
@@ -54,7 +54,7 @@ impl Tags {
         }
     }
 
-    /// What a list shows of it.
+    /// The description that lists show.
     pub(super) fn description(&self) -> Option<String> {
         let text = self.summary.as_deref().unwrap_or(&self.text);
         Some(text.to_owned()).filter(|text| !text.is_empty())

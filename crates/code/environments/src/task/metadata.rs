@@ -24,17 +24,17 @@ pub struct TaskMetadata {
     /// Version of the metadata format; only 1 exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub puppet_task_version: Option<i64>,
-    /// The task understands `_noop`.
+    /// True if the task supports `_noop`.
     pub supports_noop: bool,
-    /// The task is hidden in lists of tasks.
+    /// True if lists of tasks hide the task.
     pub private: bool,
-    /// The task runs on a proxy for a remote target.
+    /// True if the task runs on a proxy for a remote target.
     pub remote: bool,
-    /// `stdin`, `environment`, `both` or `powershell`.
+    /// Input method: `stdin`, `environment`, `both` or `powershell`; `None` if the file gives none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_method: Option<String>,
-    /// In the order of the file. `None` if the file has no such section: any parameter is accepted.
-    /// Empty if the task takes no parameters.
+    /// Parameters in the order of the file. `None` if the file has no such section: any parameter
+    /// is accepted. Empty if the task takes no parameters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parameters: Option<IndexMap<String, ParameterMetadata>>,
     /// The executable files with their requirements, in order of preference.
@@ -57,12 +57,13 @@ pub struct ParameterMetadata {
     /// Free text that `task show` prints.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// `Any` if the file gives no type.
+    /// The parameter's type; `Any` if the file gives none.
     #[serde(rename = "type")]
     pub parameter_type: ParameterType,
-    /// Values are neither stored nor shown in clear: `sensitive: true`, or a `Sensitive[…]` type.
+    /// True if values are neither stored nor shown in clear: `sensitive: true`, or a `Sensitive[…]`
+    /// type.
     pub sensitive: bool,
-    /// The value for a parameter that is not given. `null` is a default too.
+    /// The value used if the parameter is omitted. `null` is a default too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<Value>,
 }
@@ -94,7 +95,7 @@ pub enum MetadataError {
         /// The actual JSON type with its article.
         found: &'static str,
     },
-    /// A value has the right type but makes no sense.
+    /// A value has the right type but is invalid.
     #[error("{path}: {problem}")]
     Invalid {
         /// JSON path from the top.
@@ -107,7 +108,7 @@ pub enum MetadataError {
 // === impl MetadataError ===
 
 impl MetadataError {
-    /// The JSON path of the value that is wrong, from the top; `None` where the text is no JSON.
+    /// The JSON path of the wrong value, from the top; `None` if the text is not JSON.
     pub fn path(&self) -> Option<&str> {
         match self {
             Self::WrongType { path, .. } | Self::Invalid { path, .. } => Some(path),
@@ -115,7 +116,7 @@ impl MetadataError {
         }
     }
 
-    /// Line and column of a text that is no JSON, from 1.
+    /// Line and column of the error in a text that is not JSON, counted from 1.
     pub fn position(&self) -> Option<(usize, usize)> {
         match self {
             Self::Json { position, .. } => *position,
@@ -154,7 +155,7 @@ impl TaskMetadata {
         Ok(metadata)
     }
 
-    /// Whether values of this parameter are neither stored nor shown in clear.
+    /// True if values of this parameter are neither stored nor shown in clear.
     pub fn is_sensitive(&self, parameter: &str) -> bool {
         let known = self.parameters.as_ref().and_then(|all| all.get(parameter));
         known.is_some_and(|parameter| parameter.sensitive)

@@ -1,7 +1,7 @@
 //! The type of a parameter of a task or plan: [`ParameterType`].
 //!
-//! Invariant: the text stays as its author wrote it, and the type that checks values holds no
-//! `Sensitive`, because values of JSON are not wrapped.
+//! Invariant: the text stays as its author wrote it, and the type that checks values contains no
+//! `Sensitive`, because JSON values are not wrapped.
 
 use pcore::{Kind, Lookup, Type, TypeTextError, Value, describe_mismatch};
 use serde::{Serialize, Serializer};
@@ -18,13 +18,13 @@ pub struct ParameterType {
     is_sensitive: bool,
 }
 
-/// A text does not declare a type.
+/// The error for a text that does not declare a type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterTypeError {
     /// The length of the text in bytes.
     #[error("a type of {0} bytes is too long; the limit is {PARAMETER_TYPE_BYTES}")]
     TooLong(usize),
-    /// More brackets inside each other than [`PARAMETER_TYPE_DEPTH`].
+    /// The text nests brackets more deeply than [`PARAMETER_TYPE_DEPTH`].
     #[error("the type is nested deeper than {PARAMETER_TYPE_DEPTH} levels")]
     TooDeep,
     /// A name that neither Puppet nor the environment's modules define.
@@ -64,12 +64,12 @@ impl ParameterType {
         &self.checked
     }
 
-    /// Whether `Sensitive` stands anywhere in the type.
+    /// True if the type contains `Sensitive` at any depth.
     pub fn is_sensitive(&self) -> bool {
         self.is_sensitive
     }
 
-    /// Whether a parameter of this type may be left out.
+    /// True if a parameter of this type may be omitted.
     pub fn accepts_undef(&self) -> bool {
         self.checked.is_instance(&Value::Undef)
     }
@@ -90,7 +90,7 @@ impl ParameterType {
         Err(format!("{}{}", lines.join("; "), self.detail(&value)))
     }
 
-    /// The type to name in a message: without `Optional`, where a value was given.
+    /// The type to name in a message: without `Optional` if there is a value.
     fn expected(&self, value: &Value) -> &Type {
         match self.checked.kind() {
             Kind::Optional(Some(inner)) if !matches!(value, Value::Undef) => inner,
@@ -98,7 +98,8 @@ impl ParameterType {
         }
     }
 
-    /// The property of a value of the right kind that is out of bounds, behind Puppet's message.
+    /// The property of a value that is out of bounds although its kind is right, appended to
+    /// Puppet's message.
     fn detail(&self, value: &Value) -> String {
         match (self.expected(value).kind(), value) {
             (Kind::Integer(_), Value::Int(_)) | (Kind::Float(_), Value::Float(_)) => {

@@ -48,8 +48,8 @@ pub enum ParamProblem {
 /// Checks `params` against the task's metadata and fills in defaults. All problems are returned:
 /// first those of given parameters, in their order, then the missing ones.
 ///
-/// A task without a `parameters` section takes anything. An explicit `null` for a parameter whose
-/// type takes no `Undef` is a wrong type even if there is a default.
+/// A task without a `parameters` section accepts any parameter. An explicit `null` for a parameter
+/// whose type does not accept `Undef` is a wrong type even if there is a default.
 pub fn validate_params(
     metadata: &TaskMetadata,
     params: &Map<String, Value>,

@@ -1,4 +1,4 @@
-//! Contents under their hash.
+//! Storage of file contents by their hash.
 
 use std::io::{self, Read};
 

@@ -64,7 +64,8 @@ fn a_version_stays_what_it_was_when_the_link_is_switched() {
     let plain = code.version(&"production".parse().unwrap()).unwrap();
     assert_eq!(plain.code_id(), None);
 
-    // By its name, as long as it is there; also when the environment is gone, if the place is known.
+    // A version is found by its code id while it exists; also after its environment is gone, if the
+    // directory is known.
     let id = |digit: &str, of: &str| format!("urn:puppet:code-id:1:{};{of}", digit.repeat(40));
     let first = code.version_of(&name, Some(&id("1", "linked"))).unwrap();
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Files as nodes ask for them.
+//! Files that nodes request.
 
 use std::io::Read;
 

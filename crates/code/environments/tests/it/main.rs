@@ -1,4 +1,4 @@
-//! Code in a directory and blobs, as their users see them.
+//! Code in a directory and blobs, through their public interface.
 
 #![expect(
     clippy::unwrap_used,

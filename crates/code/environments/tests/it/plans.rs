@@ -1,4 +1,4 @@
-//! Plans: which there are, and what they say of themselves.
+//! Lists of plans, and their metadata.
 
 use environments::{CodeError, Plan, PlanLanguage, PlanParameter};
 use serde_json::json;

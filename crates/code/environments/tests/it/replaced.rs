@@ -1,4 +1,4 @@
-//! Functions in Ruby of an environment in whose place built-in ones are called.
+//! Functions in Ruby of an environment that built-in ones replace.
 
 use std::path::Path;
 
@@ -66,7 +66,7 @@ fn a_note_names_some_and_counts_the_others() {
     assert!(note.ends_with(": f0 (m/p)"), "{note}");
 }
 
-/// Debian's package of stdlib 8.5, where it is installed.
+/// Debian's package of stdlib 8.5, if it is installed.
 #[test]
 fn of_a_release_of_stdlib_only_functions_that_do_something_else_are_named() {
     let stdlib = Path::new("/usr/share/puppet/modules.available/puppetlabs-stdlib");

@@ -1,4 +1,4 @@
-//! Task metadata files, good and bad.
+//! Valid and invalid task metadata files.
 
 use environments::TaskMetadata;
 use serde_json::json;

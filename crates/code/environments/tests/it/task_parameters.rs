@@ -1,4 +1,4 @@
-//! Whether a task can be run with what somebody gave.
+//! Checks of the parameters of a task run.
 
 use environments::{ParameterType, TaskMetadata, validate_params};
 use serde_json::{Map, Value, json};

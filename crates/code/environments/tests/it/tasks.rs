@@ -1,4 +1,4 @@
-//! Tasks: what is run, what comes along, what is refused.
+//! Tasks: their executable files, their supporting files, and refusals.
 
 use crate::tree::{Tree, filenames};
 
@@ -213,7 +213,7 @@ fn links_may_stay_in_the_module_but_not_leave_it() {
     std::fs::remove_file(tree.path("modules/a/files/dangling")).unwrap();
     tree.link("modules/a/files/circle", ".");
     assert!(tree.refusal("a").contains("directories deep"));
-    // The module itself may be a link, as developers like it.
+    // The module itself may be a link, a common setup of developers.
     tree.write("/elsewhere/m/tasks/init.sh", b"x");
     tree.link("modules/m", tree.path("/elsewhere/m"));
     assert_eq!(filenames(&tree.task("m").unwrap()), ["init.sh"]);

@@ -1,4 +1,4 @@
-//! [`Tree`]: a code directory of its own.
+//! [`Tree`]: a separate code directory for a test.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -11,8 +11,8 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// With these files below `environments/production`; a name that begins with `/` is below the
-    /// code directory.
+    /// A tree with these files below `environments/production`; a name that begins with `/` is
+    /// below the code directory.
     pub(crate) fn new(files: &[(&str, &str)]) -> Self {
         let tree = Self {
             directory: tempfile::tempdir().unwrap(),
@@ -57,7 +57,7 @@ impl Tree {
         self.version().task(&name.parse().unwrap())
     }
 
-    /// The text of the error that reading the task gives.
+    /// The text of the error of reading the task.
     pub(crate) fn refusal(&self, name: &str) -> String {
         self.task(name).unwrap_err().to_string()
     }

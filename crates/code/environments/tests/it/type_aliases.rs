@@ -16,7 +16,7 @@ fn problems(tree: &Tree, params: Value) -> Vec<String> {
     }
 }
 
-/// A module with a task whose parameter `value` has this type, beside other files.
+/// A module with a task whose parameter `value` has this type, in addition to other files.
 fn with_type(ty: &str, files: &[(&str, &str)]) -> Tree {
     let metadata = json!({"parameters": {"value": {"type": ty}}}).to_string();
     let mut all = vec![

@@ -1,8 +1,8 @@
-//! Texts of a YAML plan that are code, told by how they were written. Main function: [`code_of`].
+//! Texts of a YAML plan that are code, determined by their style. Main function: [`code_of`].
 //!
-//! - `'single'` is as it stands; `"double"` is a string of Puppet with `${…}`;
-//! - a block behind `|` and plain text that begins with `$` are code;
-//! - all other plain text, and a block behind `>`, is as it stands. Keys are never evaluated.
+//! - `'single'` is a literal text; `"double"` is a string of Puppet with `${…}`;
+//! - a block after `|` and plain text that begins with `$` are code;
+//! - all other plain text, and a block after `>`, is literal. Keys are never evaluated.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use syntax::{Options, Position, Source};
 
 use super::{PlanProblem, Reading};
 
-/// The program that a text is; `None`: it is text.
+/// The program in a text; `None`: the text is literal.
 #[must_use]
 pub fn code_of(text: &str, style: Style) -> Option<String> {
     match style {
@@ -22,7 +22,8 @@ pub fn code_of(text: &str, style: Style) -> Option<String> {
     }
 }
 
-/// As a heredoc: what YAML has unescaped is not unescaped again, and quotes in it are quotes.
+/// Converts a text to a heredoc: escapes that YAML has resolved are not resolved again, and quotes
+/// in it are quotes.
 fn interpolated(text: &str) -> String {
     let mut tag = "END_OF_TEXT".to_owned();
     while text.contains(&tag) {
@@ -31,8 +32,9 @@ fn interpolated(text: &str) -> String {
     format!("@(\"{tag}\")\n{text}\n- {tag}\n")
 }
 
-/// The place in the file of a place in a text. Exact for blocks and for plain text on one line; of a quoted text
-/// it is where the text begins, since escapes and folding move what follows.
+/// Converts a position in a text to the position in the file. Exact for blocks and for plain text
+/// on one line; for a quoted text it is the beginning of the text, since escapes and folding shift
+/// the rest.
 fn place(node: &Node, within: Position) -> (u32, u32) {
     match node.style {
         Style::Literal => (node.line + within.line - 1, node.column + within.column - 1),
@@ -67,7 +69,7 @@ impl Reading {
     }
 
     fn parse(&mut self, node: &Node, code: &str) {
-        // An end that comes too early is at the end of the text, not in the line behind it.
+        // An unexpected end is reported at the end of the text, not in the line after it.
         let code = match node.style {
             Style::Double => code,
             _ => code.trim_end(),

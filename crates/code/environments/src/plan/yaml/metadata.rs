@@ -1,4 +1,4 @@
-//! What a YAML plan says of itself: `description`, `private`, `parameters`. Main function: [`metadata`].
+//! Metadata of a YAML plan: `description`, `private`, `parameters`. Main function: [`metadata`].
 
 use std::path::Path;
 
@@ -40,13 +40,13 @@ fn parameter(parameter: YamlParameter) -> Result<PlanParameter, PlanProblem> {
     })
 }
 
-/// `Sensitive` or `Sensitive[…]`.
+/// True if the type is `Sensitive` or `Sensitive[…]`.
 fn is_sensitive(kind: &str) -> bool {
     kind.strip_prefix(SENSITIVE)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('['))
 }
 
-/// A default, which is data.
+/// Converts a default, which is data, to JSON.
 fn data(node: &Node) -> Result<Value, PlanProblem> {
     Ok(match &node.value {
         psych::Value::Null => Value::Null,

@@ -1,7 +1,7 @@
-//! The reader of plans in YAML. Main type: [`YamlPlan`], made by [`YamlPlan::read`].
+//! The parser of plans in YAML. Main type: [`YamlPlan`], created by [`YamlPlan::read`].
 //!
-//! The rule: a plan that is read can be run. Unknown keys, steps that are not one action and code that
-//! does not parse are found here, all at once, before anybody runs the first step.
+//! Invariant: a plan without errors can be run. Unknown keys, steps with not exactly one action and
+//! code with syntax errors are all reported here, before the first step runs.
 
 mod code;
 mod metadata;
@@ -15,18 +15,18 @@ pub use self::code::code_of;
 pub(super) use self::metadata::metadata;
 pub use self::step::{YamlAction, YamlStep};
 
-/// A plan as its file says.
+/// A plan as written in its file.
 #[derive(Clone, Debug)]
 pub struct YamlPlan {
     pub description: Option<String>,
-    /// Only other plans run it.
+    /// True if only other plans may run it.
     pub private: bool,
-    /// In the order of the file.
+    /// Parameters in the order of the file.
     pub parameters: Vec<YamlParameter>,
     pub steps: Vec<YamlStep>,
-    /// The value under `return`.
+    /// The value of the key `return`.
     pub result: Option<Node>,
-    /// Keys that are written twice; the last one counts.
+    /// Warnings about duplicate keys, of which the last one is used.
     pub warnings: Vec<Warning>,
 }
 
@@ -34,19 +34,19 @@ pub struct YamlPlan {
 #[derive(Clone, Debug)]
 pub struct YamlParameter {
     pub name: String,
-    /// The text of its type.
+    /// The text of the parameter's type; `None` if there is none.
     pub kind: Option<Node>,
     pub default: Option<Node>,
     pub description: Option<String>,
 }
 
-/// A mistake in a plan, with its place in the file.
+/// An error in a plan, with its position in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanProblem {
     pub message: String,
-    /// From 1; 0 if the file as a whole is meant.
+    /// Line, counted from 1; 0 for the file as a whole.
     pub line: u32,
-    /// From 1, in characters; 0 if the file as a whole is meant.
+    /// Column in characters, counted from 1; 0 for the file as a whole.
     pub column: u32,
 }
 
@@ -63,10 +63,10 @@ const PARAMETER_KEYS: &[&str] = &["type", "default", "description"];
 // === impl YamlPlan ===
 
 impl YamlPlan {
-    /// Reads and checks a plan.
+    /// Parses and checks a plan.
     ///
     /// # Errors
-    /// All mistakes of the file, in its order; one if it is no YAML.
+    /// All errors of the file, in its order; a single one if it is not YAML.
     pub fn read(text: &str) -> Result<Self, Vec<PlanProblem>> {
         let document = psych::load(text, psych::Options::PLAN);
         let document = document.map_err(|error| vec![PlanProblem::whole(error.to_string())])?;
@@ -109,11 +109,11 @@ impl fmt::Display for PlanProblem {
     }
 }
 
-/// A plan that is being read, and the mistakes found so far.
+/// The state of parsing a plan, with the errors found so far.
 #[derive(Default)]
 struct Reading {
     problems: Vec<PlanProblem>,
-    /// Of parameters and steps.
+    /// Names of parameters and steps.
     names: Vec<String>,
 }
 
@@ -199,7 +199,7 @@ impl Reading {
         })
     }
 
-    /// A name that a variable may have, which no other parameter or step has.
+    /// Checks that a name is valid for a variable and unused by other parameters and steps.
     fn name(&mut self, node: &Node) -> Option<String> {
         let Some(name) = node.as_str().filter(|name| is_name(name)) else {
             let what = "a name has lower-case letters, digits and underscores, and does not begin with a digit";
@@ -222,7 +222,7 @@ impl Reading {
         text
     }
 
-    /// Refuses each key of a mapping that is not one of these.
+    /// Reports each key of a mapping that is not in `known`.
     fn check_keys(&mut self, node: &Node, known: &[&str], owner: &str) {
         let Some(mapping) = node.as_mapping() else {
             return self.refuse(node, format!("{owner} is a mapping"));

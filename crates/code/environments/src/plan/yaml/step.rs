@@ -1,25 +1,25 @@
 //! The steps of plans in YAML. Main types: [`YamlStep`], [`YamlAction`].
 //!
-//! The rule: a step has exactly one action, and no key that its action does not have.
+//! Invariant: a step has exactly one action, and no key that its action does not support.
 
 use psych::Node;
 
 use super::Reading;
 
-/// One step.
+/// One step of a plan.
 #[derive(Clone, Debug)]
 pub struct YamlStep {
-    /// The variable that gets its value.
+    /// Name of the variable that receives its value; `None`: the value is not stored.
     pub name: Option<String>,
     pub description: Option<Node>,
     pub action: YamlAction,
     /// The value of the action's key: the command, the task, the text.
     pub object: Node,
-    /// All its keys.
+    /// The mapping with all keys of the step.
     pub node: Node,
 }
 
-/// The key of a step that says what it does.
+/// The action of a step, determined by its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum YamlAction {
     Command,
@@ -36,7 +36,7 @@ pub enum YamlAction {
 
 const COMMON_KEYS: &[&str] = &["name", "description", "targets"];
 
-/// Keys of steps that are actions on nodes: how many at once, in which batches, and how many may fail.
+/// Keys of steps that act on nodes: concurrency, batches, and the number of tolerated failures.
 const ROLLOUT_KEYS: &[&str] = &[
     "batch",
     "concurrency",
@@ -75,7 +75,7 @@ impl YamlAction {
         }
     }
 
-    /// The keys that steps with this action may have, beside those of all.
+    /// The keys that steps with this action may have, in addition to the common ones.
     fn own_keys(self) -> &'static [&'static str] {
         match self {
             Self::Command => &["catch_errors", "env_vars", "run_as"],
@@ -94,7 +94,7 @@ impl YamlAction {
         }
     }
 
-    /// The keys of actions on nodes, if it is one.
+    /// The keys of actions on nodes, if this is one.
     fn rollout_keys(self) -> &'static [&'static str] {
         match self {
             Self::Command | Self::Task | Self::Script | Self::Upload | Self::Download => {
@@ -104,7 +104,7 @@ impl YamlAction {
         }
     }
 
-    /// The keys that it cannot do without.
+    /// The keys that this action requires.
     fn required_keys(self) -> &'static [&'static str] {
         match self {
             Self::Plan | Self::Message | Self::Verbose | Self::Eval => &[],
@@ -166,7 +166,7 @@ impl Reading {
         })
     }
 
-    /// `parameters` do not say what the step's own keys say.
+    /// Checks that `parameters` does not repeat the step's own keys.
     fn check_parameters(&mut self, node: &Node, own: &[&str]) {
         let Some(parameters) = node.get("parameters") else {
             return;

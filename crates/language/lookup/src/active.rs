@@ -1,8 +1,8 @@
-//! Lookups under way: [`Active`].
+//! Running lookups: [`Active`].
 //!
-//! A function that a lookup calls may look up too, and several stacks of a plan may look up at the same
-//! time. The evaluator of a stack is borrowed while it looks up and stays where it is, so its address tells
-//! the stacks apart.
+//! A function that a lookup calls may perform a lookup too, and several stacks of a plan may
+//! perform lookups at the same time. The evaluator of a stack is borrowed and does not move during
+//! a lookup, so its address identifies the stack.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -11,20 +11,20 @@ use evaluator::{Evaluator, VariableScope};
 use hiera::Trail;
 use pcore::Hash;
 
-/// The lookups of all stacks, the innermost last.
+/// The running lookups of all stacks, the innermost last.
 #[derive(Debug, Default)]
 pub(crate) struct Active {
     under_way: RefCell<Vec<Rc<UnderWay>>>,
     next: Cell<u64>,
 }
 
-/// One lookup.
+/// One running lookup.
 #[derive(Debug)]
 pub(crate) struct UnderWay {
     number: u64,
     stack: usize,
     pub(crate) trail: Rc<Trail>,
-    /// The variables of the code that looks up.
+    /// The variables of the code that performs the lookup.
     pub(crate) scope: VariableScope,
     pub(crate) overrides: Hash,
     pub(crate) defaults: Hash,
@@ -59,7 +59,7 @@ impl Active {
         under_way.retain(|it| it.number != lookup.number);
     }
 
-    /// The innermost lookup of a stack.
+    /// The innermost lookup of a stack; `None` if none is running.
     pub(crate) fn on(&self, evaluator: &Evaluator<'_>) -> Option<Rc<UnderWay>> {
         let stack = stack(evaluator);
         let under_way = self.under_way.borrow();

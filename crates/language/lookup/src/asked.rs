@@ -1,13 +1,13 @@
-//! What a call asks for: [`Asked`].
+//! The arguments of a call: [`Asked`].
 
 use evaluator::function::CallArguments;
 use hiera::Request;
 use pcore::{Hash, Type, Value};
 
-/// The arguments of `lookup`, `hiera`, `hiera_array` or `hiera_hash`, whichever form they have.
+/// The arguments of `lookup`, `hiera`, `hiera_array` or `hiera_hash`, in any of their forms.
 #[derive(Debug, Default)]
 pub(crate) struct Asked {
-    /// The name or names, as they were given.
+    /// The name or names, as written in the call.
     pub(crate) name: Value,
     pub(crate) names: Vec<String>,
     pub(crate) value_type: Option<Type>,
@@ -15,12 +15,12 @@ pub(crate) struct Asked {
     overrides: Hash,
     defaults: Hash,
     default: Option<Value>,
-    /// Paths that go before those of a configuration of version 3.
+    /// True if there are paths that take precedence over those of a configuration of version 3.
     pub(crate) has_paths: bool,
 }
 
 impl Asked {
-    /// By `lookup(name, type, merge, default)`, `lookup(name, options)` or `lookup(options)`.
+    /// Parses `lookup(name, type, merge, default)`, `lookup(name, options)` or `lookup(options)`.
     pub(crate) fn lookup(call: &CallArguments<'_>) -> Self {
         if let Value::Hash(options) = call.get(0) {
             let name = options.get_str("name").cloned().unwrap_or_default();
@@ -60,7 +60,8 @@ impl Asked {
         }
     }
 
-    /// By `hiera(key, default, override)`, all in a list, or with a block instead of the default.
+    /// Parses `hiera(key, default, override)`, all in a list, or with a block instead of the
+    /// default.
     pub(crate) fn hiera(call: &CallArguments<'_>) -> Self {
         let arguments = match call.get(0) {
             Value::Array(arguments) => arguments.as_slice(),
@@ -90,7 +91,7 @@ impl Asked {
         }
     }
 
-    /// With a block, the block gives the default.
+    /// The request. If the call has a block, the block returns the default.
     pub(crate) fn request(&self, has_block: bool) -> Request<'_> {
         Request {
             names: &self.names,

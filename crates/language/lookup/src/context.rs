@@ -1,4 +1,4 @@
-//! What a function that a hierarchy names is given: `Puppet::LookupContext`, [`Context`].
+//! The context argument of a function that a hierarchy names: `Puppet::LookupContext`, [`Context`].
 
 use std::any::Any;
 use std::path::PathBuf;
@@ -7,10 +7,10 @@ use std::sync::{Arc, LazyLock};
 use hiera::FunctionCall;
 use pcore::{Hash, Kind, Object, ObjectType, Type, Value};
 
-/// Its name in programs.
+/// Name of the context's type in programs.
 const NAME: &str = "Puppet::LookupContext";
 
-/// Its methods, with what they take.
+/// Its methods, with the types of their parameters.
 const METHODS: &[(&str, &str)] = &[
     ("not_found", "Callable[[0, 0], Undef]"),
     ("explain", "Callable[[0, 0, Callable[0, 0]], Undef]"),
@@ -52,7 +52,7 @@ fn defined() -> Option<Type> {
     Some(Kind::Object(object).into())
 }
 
-/// The type of a name, if it is that of the context: for `Host::named_type`.
+/// The type of the context, if `name` is its name; for `Host::named_type`.
 #[must_use]
 pub fn context_type(name: &str) -> Option<Type> {
     static TYPE: LazyLock<Option<Type>> = LazyLock::new(defined);
@@ -62,15 +62,15 @@ pub fn context_type(name: &str) -> Option<Type> {
     None
 }
 
-/// Where a function is asked: an entry of a hierarchy and one of its places. What the function keeps
-/// belongs to it.
+/// The place from which a function is called: an entry of a hierarchy and one of its locations. The
+/// cached data of the function belong to it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Asking {
     function: String,
     config: Option<PathBuf>,
     entry: String,
     module: Option<String>,
-    /// A path or a URI.
+    /// A path or a URI; `None` if the entry has no locations.
     place: Option<String>,
 }
 
@@ -88,7 +88,7 @@ impl Asking {
     }
 }
 
-/// The object. All it does is done by its host, see `methods`.
+/// The context object. Its host implements all methods, see `methods`.
 #[derive(Debug)]
 pub(crate) struct Context {
     pub(crate) asking: Arc<Asking>,

@@ -5,26 +5,27 @@ use std::path::{Path, PathBuf};
 use hiera::{DirectoryEntry, FileIdentity, HostError};
 use zeroize::Zeroizing;
 
-/// Files of data and configurations. Whoever must see the same data again keeps what was read here.
+/// Files of data and configurations. A caller that needs the same data again later keeps the
+/// contents that were read here.
 pub trait Files {
-    /// `None` if there is no such file.
+    /// The current state of a file; `None` if there is no such file.
     fn identity(&self, path: &Path) -> Option<FileIdentity>;
 
-    /// The text of a file.
+    /// Reads the text of a file.
     fn read(&self, path: &Path) -> Result<String, HostError>;
 
-    /// What a directory holds, in any order; nothing if there is no such directory.
+    /// The entries of a directory, in any order; empty if there is no such directory.
     fn entries(&self, directory: &Path) -> Vec<DirectoryEntry>;
 
-    /// The global layer names a file, or a directory of files: it counts even for who shows only files of
-    /// the environment and its modules.
+    /// Notes that the global layer names a file, or a directory of files. It counts even if the
+    /// implementation shows only files of the environment and its modules.
     fn named_globally(&self, path: &Path) {
         let _ = path;
     }
 
-    /// The directory of a module of the environment.
+    /// The directory of a module of the environment; `None` if there is no such module.
     fn module_root(&self, module: &str) -> Option<PathBuf>;
 
-    /// The text of a private key. It must not be kept.
+    /// Reads the text of a private key. It must not be stored.
     fn key(&self, path: &Path) -> Result<Zeroizing<String>, HostError>;
 }

@@ -11,18 +11,18 @@ use pcore::{Hash, Value};
 use crate::Files;
 
 const KEY: &str = "pkcs7_private_key";
-/// What hiera-eyaml takes where nothing is said.
+/// The default key path of hiera-eyaml.
 const STANDARD_KEY: &str = "./keys/private_key.pkcs7.pem";
 const KEY_IN_VARIABLE: &str = "pkcs7_private_key_env_var";
 
-/// Keys by their paths, read when they are first needed. A hierarchy names one or two.
+/// Keys by their paths, read at first use. A hierarchy names one or two.
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
     read: RefCell<HashMap<PathBuf, Rc<eyaml::Keys>>>,
 }
 
 impl Keys {
-    /// A text in clear, by the options of an entry of a hierarchy.
+    /// Decrypts a text, with the options of an entry of a hierarchy.
     pub(crate) fn clear(
         &self,
         files: &dyn Files,

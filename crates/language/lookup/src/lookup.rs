@@ -18,13 +18,13 @@ use crate::context::Asking;
 use crate::keys::Keys;
 use crate::world::{World, settled};
 
-/// What a [`Lookup`] is for.
+/// The options of a [`Lookup`].
 #[derive(Debug, Clone)]
 pub struct Options {
     pub settings: Settings,
     /// The environment's name, as backends see it.
     pub environment: String,
-    /// Whether data may name variables that are not there.
+    /// True if it is an error when data refer to an undefined variable.
     pub strict_variables: bool,
 }
 
@@ -36,11 +36,11 @@ pub struct Lookup {
     pub(crate) strict_variables: bool,
     pub(crate) keys: Keys,
     pub(crate) active: Active,
-    /// What backends keep and what they answered, by where they were asked.
+    /// The cached values and answers of backends, by the place from which they were called.
     kept: RefCell<HashMap<Arc<Asking>, Kept>>,
-    /// What backends made of files.
+    /// The results of backends for files, by path and file state.
     pub(crate) file_data: RefCell<HashMap<PathBuf, (FileIdentity, Value)>>,
-    /// Functions that were warned of.
+    /// Functions for which a warning was already logged.
     warned: RefCell<BTreeSet<String>>,
 }
 
@@ -65,7 +65,7 @@ impl Lookup {
         }
     }
 
-    /// `lookup`, `hiera`, `hiera_array`, `hiera_hash`: for `Host::lookup`.
+    /// Executes `lookup`, `hiera`, `hiera_array` or `hiera_hash`: for `Host::lookup`.
     pub fn call(
         &self,
         files: &dyn Files,
@@ -101,8 +101,8 @@ impl Lookup {
         }
     }
 
-    /// Looks up with the variables of a scope; `None` if nothing was found and there is no default. Within
-    /// another lookup of the same stack, that one's trail counts.
+    /// Performs a lookup with the variables of a scope; `None` if nothing was found and there is no
+    /// default. Within another lookup of the same stack, the trail of that lookup is used.
     pub fn find(
         &self,
         files: &dyn Files,
@@ -135,7 +135,8 @@ impl Lookup {
         found
     }
 
-    /// Hiera 3 knew the global layer only; so do its functions where the environment is not of version 5.
+    /// Hiera 3 has the global layer only; so do its functions if the environment's configuration is
+    /// not of version 5.
     fn global_only(
         &self,
         files: &dyn Files,
@@ -165,13 +166,13 @@ impl Lookup {
         }
     }
 
-    /// Does something with what a backend keeps.
+    /// Runs a function on the cached values of a backend.
     pub(crate) fn keep<T>(&self, asking: &Arc<Asking>, change: impl FnOnce(&mut Hash) -> T) -> T {
         let mut kept = self.kept.borrow_mut();
         change(&mut kept.entry(Arc::clone(asking)).or_default().cache)
     }
 
-    /// What a backend has answered before.
+    /// The cached answer of a backend; `None` if it was not called for this key.
     pub(crate) fn answer(&self, asking: &Arc<Asking>, key: &Value) -> Option<Value> {
         self.kept.borrow().get(asking)?.answers.get(key).cloned()
     }

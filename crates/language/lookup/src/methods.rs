@@ -1,7 +1,7 @@
 //! The methods of `Puppet::LookupContext`.
 //!
-//! `not_found` leaves the function that calls it; nothing in the language catches that, and the lookup
-//! does.
+//! `not_found` ends the function that calls it; nothing in the language catches that, only the
+//! lookup.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::context::{Asking, Context};
 use crate::lookup::Lookup;
 use crate::world::World;
 
-/// What `not_found` sends through the evaluation.
+/// The payload with which `not_found` unwinds the evaluation.
 pub(crate) struct NotFound;
 
 /// A call of a method.
@@ -25,8 +25,8 @@ struct Method<'m> {
 }
 
 impl Lookup {
-    /// A method of the context that a backend is given; `None` if it is of something else. For
-    /// `Host::method`.
+    /// Calls a method of the context that a backend receives; `None` if the receiver is another
+    /// object. For `Host::method`.
     pub fn method(
         &self,
         files: &dyn Files,
@@ -53,7 +53,7 @@ impl Lookup {
         Some(done)
     }
 
-    /// What a function keeps for its next call.
+    /// Calls a method on the values that a function caches between its calls.
     fn kept_method(
         &self,
         evaluator: &mut Evaluator<'_>,
@@ -141,7 +141,7 @@ impl Lookup {
     }
 }
 
-/// All that was kept: handed to the block one by one, or as a list of pairs.
+/// All cached values: passed to the block one by one, or returned as a list of pairs.
 fn entries(evaluator: &mut Evaluator<'_>, kept: &Hash, block: Option<&Block>) -> Eval {
     let pair = |(key, value): (&Value, &Value)| vec![key.clone(), value.clone()];
     let Some(block) = block else {

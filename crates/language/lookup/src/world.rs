@@ -1,4 +1,4 @@
-//! The evaluator and the files as a lookup sees them: [`World`].
+//! The evaluator and the files as the host of a lookup: [`World`].
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(crate) struct World<'w, 'h> {
     files: &'w dyn Files,
     evaluator: &'w mut Evaluator<'h>,
     scope: &'w VariableScope,
-    /// What ends the evaluation, whatever the lookup makes of it.
+    /// An event that ends the evaluation, whatever the result of the lookup.
     ended: Option<Box<Unwind>>,
 }
 
@@ -40,7 +40,7 @@ impl<'w, 'h> World<'w, 'h> {
         }
     }
 
-    /// What came of a lookup, for the evaluator. `place` is that of the call.
+    /// Converts the result of a lookup for the evaluator. `place` is the position of the call.
     pub(crate) fn done<T>(self, found: Result<T, hiera::Error>, place: &SourceLocation) -> Eval<T> {
         match (self.ended, found) {
             (Some(unwind), _) => Err(unwind),
@@ -50,7 +50,7 @@ impl<'w, 'h> World<'w, 'h> {
         }
     }
 
-    /// An error as the lookup knows errors.
+    /// Converts an unwinding to an error of the lookup.
     fn failed(&mut self, unwind: Unwind) -> HostError {
         match unwind {
             Unwind::Interrupted(interrupt) => {
@@ -73,13 +73,13 @@ impl<'w, 'h> World<'w, 'h> {
         }
     }
 
-    /// Whether there is such a function.
+    /// True if the function exists.
     fn has(&mut self, name: &str) -> Result<bool, HostError> {
         let known = self.evaluator.has_function(name);
         known.map_err(|unwind| self.failed(*unwind))
     }
 
-    /// Asks a function for `what`, or for all its data; what it once answered is its answer.
+    /// Calls a function for `what`, or for all its data; the first answer is cached.
     fn ask(
         &mut self,
         call: &FunctionCall<'_>,
@@ -109,7 +109,7 @@ impl<'w, 'h> World<'w, 'h> {
     }
 }
 
-/// An error that nothing is put in front of, as Puppet's lookup errors.
+/// An error to which no prefix is added, like Puppet's lookup errors.
 pub(crate) fn settled(text: String, place: &SourceLocation) -> Box<Unwind> {
     EvalError::preformatted(RUNTIME_ERROR, text, place.clone()).into()
 }
@@ -193,7 +193,7 @@ impl Host for World<'_, '_> {
     fn type_of(&mut self, text: &str) -> Result<Value, HostError> {
         match self.evaluator.parse_type(text, &[]) {
             Ok(ty) => Ok(Value::Type(ty)),
-            // Where in so short a text it is wrong says nothing of the data.
+            // The position of a mistake in so short a text is no information about the data.
             Err(unwind) => match *unwind {
                 Unwind::Error(error) => Err(HostError::text(error.message)),
                 other => Err(self.failed(other)),

@@ -23,7 +23,7 @@ pub fn function(name: &str) -> Option<&'static NativeFunction> {
     registry().get(name)
 }
 
-/// The names of all functions, in the order of their tables.
+/// The names of all functions, in no particular order.
 pub fn function_names() -> impl Iterator<Item = &'static str> {
     registry().keys().copied()
 }

@@ -1,4 +1,4 @@
-//! Functions in Puppet as backends, and what they may do with their context.
+//! Functions in Puppet as backends, and the methods of their context.
 
 use crate::world::World;
 

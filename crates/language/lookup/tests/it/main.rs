@@ -1,4 +1,4 @@
-//! Tests of `lookup`. What real Puppet says to the same programs is asked in `tests/oracles`.
+//! Tests of `lookup`. `tests/oracles` runs the same programs with real Puppet.
 #![cfg(test)]
 
 mod backends;

@@ -1,4 +1,4 @@
-//! Values of hiera-eyaml. The key protects nothing; it is that of the tests of `eyaml`.
+//! Values of hiera-eyaml. The key protects nothing; it is the one of the tests of `eyaml`.
 
 use crate::world::World;
 

@@ -24,7 +24,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// An environment at `/env` with these files, code among them.
+    /// An environment at `/env` with these files, including code.
     pub(crate) fn of(files: &[(&str, &str)]) -> Self {
         let mut code = CodeMap::new();
         let mut all = BTreeMap::new();
@@ -75,7 +75,7 @@ impl World {
         }
     }
 
-    /// The text of an error, without where it was met.
+    /// The text of an error, without its position.
     #[track_caller]
     pub(crate) fn error(&self, program: &str) -> String {
         match self.run(program) {
@@ -87,7 +87,7 @@ impl World {
         }
     }
 
-    /// Whether what the host sends through the evaluation comes out again.
+    /// True if the host's unwinding leaves the evaluation unchanged.
     pub(crate) fn is_interrupted(&self, program: &str) -> bool {
         let value = self.evaluator().evaluate(program, Some("case.pp"));
         matches!(value.map_err(|unwind| *unwind), Err(Unwind::Interrupted(_)))
@@ -106,7 +106,7 @@ impl Host for World {
     ) -> Option<Eval> {
         match call.name {
             "interrupt" => Some(Err(Unwind::Interrupted(Interrupt(Box::new("gone"))).into())),
-            // As another branch of a plan, in the middle of what this one does.
+            // Simulates another branch of a plan, which runs in the middle of this one.
             "elsewhere" => Some(self.evaluator().evaluate(&call.text(0), None)),
             _ => None,
         }

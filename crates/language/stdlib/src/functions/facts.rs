@@ -68,7 +68,7 @@ pub(super) fn facts(evaluator: &Evaluator<'_>) -> Eval {
     }
 }
 
-/// A fact by its path, without reporting that it is missing.
+/// A fact by its path; undef if it is missing.
 pub(super) fn known(evaluator: &Evaluator<'_>, path: &[&str]) -> Eval {
     let mut here = facts(evaluator)?;
     for name in path {

@@ -3,22 +3,22 @@
 use yasna::models::ObjectIdentifier;
 use yasna::{ASN1Result, BERReader, Tag};
 
-/// What is needed to open it.
+/// The parts that are needed to decrypt an envelope.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Envelope {
-    /// The AES key, encrypted for each who may read.
+    /// The AES key, encrypted once for each recipient.
     pub(crate) keys: Vec<Vec<u8>>,
     pub(crate) key_bytes: usize,
     pub(crate) iv: [u8; 16],
     pub(crate) content: Vec<u8>,
 }
 
-/// The most who may read one value.
+/// Maximum number of recipients of one value.
 const MAX_RECIPIENTS: usize = 64;
 
 const ENVELOPED_DATA: &[u64] = &[1, 2, 840, 113_549, 1, 7, 3];
 const RSA: &[u64] = &[1, 2, 840, 113_549, 1, 1, 1];
-/// AES-CBC, with the bytes of its key.
+/// Object identifiers of AES-CBC, each with its key length in bytes.
 const CIPHERS: [(&[u64], usize); 3] = [
     (&[2, 16, 840, 1, 101, 3, 4, 1, 2], 16),
     (&[2, 16, 840, 1, 101, 3, 4, 1, 22], 24),
@@ -36,7 +36,7 @@ impl Envelope {
                             reader.next().read_u8()?;
                             let keys = reader.next().collect_set_of(recipient)?;
                             let (cipher, iv, content) = encrypted(reader.next())?;
-                            // Attributes that say nothing of the content.
+                            // Attributes, which do not describe the content.
                             reader.read_optional(|reader| reader.read_der())?;
                             Ok((keys, cipher, iv, content))
                         })
@@ -59,11 +59,11 @@ impl Envelope {
     }
 }
 
-/// The key for one reader; `None` if it is not encrypted by RSA.
+/// The encrypted key of one recipient; `None` if it is not encrypted by RSA.
 fn recipient(reader: BERReader<'_, '_>) -> ASN1Result<Option<Vec<u8>>> {
     reader.read_sequence(|reader| {
         reader.next().read_u8()?;
-        // Whose certificate it is; keys are tried instead.
+        // The recipient's certificate identifier, which is not used: every key is tried.
         reader.next().read_der()?;
         let algorithm = reader.next().read_sequence(|reader| {
             let algorithm = reader.next().read_oid()?;

@@ -1,4 +1,4 @@
-//! The private keys that values may be encrypted for: [`Keys`].
+//! The private keys that can decrypt values: [`Keys`].
 
 use aws_lc_rs::cipher::{
     AES_128, AES_192, AES_256, DecryptionContext, PaddedBlockDecryptingKey, UnboundCipherKey,
@@ -23,7 +23,7 @@ impl std::fmt::Debug for Keys {
     }
 }
 
-/// Why a key cannot be used. Never a byte of it.
+/// The reason for which a key cannot be used. It contains no byte of the key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
     #[error("it is no PEM of an RSA private key")]
@@ -35,7 +35,7 @@ pub enum KeyError {
 }
 
 impl Keys {
-    /// Adds a key as `eyaml createkeys` and `openssl` write it.
+    /// Adds a key in the PEM format of `eyaml createkeys` and `openssl`.
     pub fn add_pem(&mut self, text: &str) -> Result<(), KeyError> {
         let block = pem::parse(text).map_err(|_| KeyError::Pem)?;
         let tag = block.tag().to_owned();
@@ -54,7 +54,7 @@ impl Keys {
         Ok(())
     }
 
-    /// What an envelope holds.
+    /// Decrypts the content of an envelope.
     pub(crate) fn open(&self, envelope: &Envelope) -> Result<Vec<u8>, Error> {
         for key in &self.keys {
             for encrypted in &envelope.keys {
@@ -72,7 +72,7 @@ impl Keys {
     }
 }
 
-/// `None` if the key is not the content's.
+/// The content; `None` if the key is not the one of the content.
 fn decrypted(key: &[u8], envelope: &Envelope) -> Option<Vec<u8>> {
     if key.len() != envelope.key_bytes {
         return None;
@@ -91,7 +91,7 @@ fn decrypted(key: &[u8], envelope: &Envelope) -> Option<Vec<u8>> {
     Some(content)
 }
 
-/// A key of PKCS #1 as one of PKCS #8.
+/// Wraps a PKCS #1 key as PKCS #8.
 fn wrapped(pkcs1: &[u8]) -> Zeroizing<Vec<u8>> {
     Zeroizing::new(yasna::construct_der(|writer| {
         writer.write_sequence(|writer| {

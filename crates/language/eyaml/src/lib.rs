@@ -1,13 +1,13 @@
-//! Values of hiera-eyaml in clear: texts with `ENC[PKCS7,…]`. Main type: [`Keys`].
+//! Decryption of hiera-eyaml values: texts with `ENC[PKCS7,…]`. Main type: [`Keys`].
 //!
-//! Such a value is a CMS envelope: a random AES key, encrypted for the RSA key of whoever may read,
-//! and the text, encrypted with it. Envelopes are taken apart by `yasna`; everything secret is
-//! done by aws-lc-rs, whose RSA is constant in time.
+//! Such a value is a CMS envelope: a random AES key, encrypted for the RSA key of each recipient,
+//! and the text, encrypted with the AES key. `yasna` parses the envelopes; aws-lc-rs, whose RSA is
+//! constant in time, does all operations on secrets.
 //!
 //! Left out, each refused by name: other encryptors (GPG, plug-ins) and ciphers other than AES-CBC.
 //!
-//! Rules that hold here: no text makes it panic; no error holds a byte of a key or of what was in
-//! clear; there is no I/O.
+//! Invariants: no text causes a panic; no error contains a byte of a key or of decrypted text;
+//! there is no I/O.
 
 mod envelope;
 mod keys;
@@ -32,14 +32,14 @@ pub enum Error {
     Utf8,
 }
 
-/// What stands before the encryptor and behind the data.
+/// Markers before the encryptor and after the data.
 const OPEN: &str = "ENC[";
 
-/// The encryptor where none is named.
+/// The encryptor if none is named.
 const STANDARD_ENCRYPTOR: &str = "PKCS7";
 
 impl Keys {
-    /// A text with every `ENC[…]` in it in clear. One newline at the end is taken off.
+    /// Decrypts every `ENC[…]` in a text. One newline at the end is removed.
     pub fn clear(&self, text: &str) -> Result<String, Error> {
         let mut out = String::new();
         let mut rest = text;

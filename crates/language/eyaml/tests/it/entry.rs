@@ -1,4 +1,5 @@
-//! What fuzzing and property tests do with arbitrary bytes: a value, an envelope, a key. The rule: no panic.
+//! Invariant for fuzzing and property tests with arbitrary bytes (a value, an envelope, a key): no
+//! panic.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -1,5 +1,5 @@
-//! Tests of `eyaml`. The values below `values` were encrypted by Ruby's OpenSSL, as hiera-eyaml
-//! does it, for the keys below `keys`, which protect nothing.
+//! Tests of `eyaml`. The values below `values` were encrypted by Ruby's OpenSSL in the format of
+//! hiera-eyaml, for the keys below `keys`, which protect nothing.
 #![cfg(test)]
 
 mod entry;
@@ -104,7 +104,7 @@ proptest! {
     }
 }
 
-/// An envelope whose issuer, or whatever stands at a place of it, is nested deep.
+/// An envelope with deep nesting in the issuer, or in whatever element is in its place.
 #[test]
 fn no_nesting_takes_the_stack() {
     use base64::Engine as _;

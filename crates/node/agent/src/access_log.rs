@@ -1,47 +1,47 @@
 //! The PCP access log: one line for every message received.
 //!
-//! `[2026-11-21 06:08:12.545391] AUTHORIZATION_SUCCESS wss://broker:8142/pcp2/ pcp://controller/x TYPE ID`,
-//! or `DESERIALIZATION_ERROR` with what could be known. The rule that must
-//! hold: text from the network cannot begin a line of its own.
+//! `[2026-11-21 06:08:12.545391] AUTHORIZATION_SUCCESS wss://broker:8142/pcp2/ pcp://controller/x
+//! TYPE ID`, or `DESERIALIZATION_ERROR` with the fields that are known. Invariant: text from the
+//! network cannot begin a line of its own.
 
 use std::io::{self, Write};
 use std::path::Path;
 
 use crate::logging::{LocalTime, ReopenableFile};
 
-/// Where lines go.
+/// Destination of access log lines.
 #[derive(Debug, Clone, Default)]
 pub enum AccessLog {
-    /// Not wanted.
+    /// No access log is written.
     #[default]
     Off,
-    /// Standard output.
+    /// Standard output of the process.
     Stdout,
-    /// A file.
+    /// A file, reopened on SIGUSR2.
     File(ReopenableFile),
 }
 
-/// What became of a message.
+/// Result of decoding a received message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was understood.
+    /// The message was understood.
     AuthorizationSuccess,
-    /// It was not.
+    /// The message was not understood.
     DeserializationError,
 }
 
-/// One line.
+/// One line of the access log.
 #[derive(Debug, Clone, Copy)]
 pub struct Access<'a> {
-    /// What became of the message.
+    /// Result of decoding the message.
     pub outcome: Outcome,
-    /// The broker it came through, as configured.
+    /// URI of the broker that delivered it, as configured.
     pub broker: &'a str,
-    /// Who sent it.
+    /// URI of the sender; `None` if it is not known.
     pub sender: Option<&'a str>,
-    /// Its type.
+    /// Message type; `None` if it is not known.
     pub message_type: Option<&'a str>,
-    /// Its id.
+    /// Message id; `None` if it is not known.
     pub id: Option<&'a str>,
 }
 
@@ -64,7 +64,7 @@ impl AccessLog {
         }
     }
 
-    /// Writes one line.
+    /// Writes one line for a received message.
     pub fn record(&self, access: &Access<'_>) {
         let result = match self {
             Self::Off => return,
@@ -95,7 +95,7 @@ fn line(access: &Access<'_>) -> String {
     )
 }
 
-/// Blanks separate fields and newlines separate lines, so neither stays.
+/// Replaces blanks and newlines, which separate fields and lines.
 fn printable(text: &str) -> String {
     text.chars()
         .map(|c| {

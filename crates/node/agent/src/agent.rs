@@ -1,9 +1,8 @@
-//! The agent, put together: engine, connection, the intake between them, and
-//! the revocation list's refresh.
+//! The complete agent: engine, connection, the intake between them, and the refresh of the
+//! revocation list.
 //!
-//! [`Agent`] is the handle. The rule that must hold: the engine has recovered
-//! its spool before the first request can arrive, and outlives the connection,
-//! so that nothing received is lost between the two.
+//! [`Agent`] is the handle. Invariant: the engine has recovered its spool before the first request
+//! can arrive, and outlives the connection, so that no received message is lost between the two.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,28 +20,28 @@ use crate::crl::{self, CrlConfig, CrlRefresh, CrlSource};
 use crate::intake::{Intake, Requests};
 use crate::worker::Worker;
 
-/// The hidden subcommand by which the agent starts wrappers: this program must
-/// call [`actions::wrapper_main`] when it gets it.
+/// The hidden subcommand by which the agent starts wrappers: the program must call
+/// [`actions::wrapper_main`] for it.
 pub const RUN_ACTION: &str = "run-action";
 
-/// Why an agent did not start.
+/// Reason for which an agent did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentStartError {
-    /// There is no certificate and none could be had.
+    /// There is no certificate and none could be obtained.
     #[error("no certificate")]
     Bootstrap(#[from] BootstrapError),
-    /// The certificates that are there cannot be used.
+    /// The existing certificates cannot be used.
     #[error("the certificate files cannot be used")]
     Certificates(#[from] pki::LoadError),
     /// The spool or another directory cannot be used.
     #[error("cannot start the engine")]
     Engine(#[from] EngineStartError),
-    /// No broker.
+    /// The connection cannot be started: there is no broker.
     #[error(transparent)]
     Connection(#[from] ConnectionStartError),
 }
 
-/// A running agent.
+/// A running agent; the handle of all its tasks.
 #[derive(Debug)]
 pub struct Agent {
     engine: Engine,
@@ -53,9 +52,9 @@ pub struct Agent {
 // === impl Agent ===
 
 impl Agent {
-    /// Gets a certificate if there is none, recovers what ran before, and
-    /// begins to connect. Returns without a connection. `bootstrap` is that of the configuration,
-    /// if it has one, made beforehand so that its waits can be watched.
+    /// Obtains a certificate if there is none, recovers earlier actions, and begins to connect.
+    /// Returns before a connection is established. `bootstrap` is that of the configuration, if it
+    /// has one, created beforehand so that its waits can be watched.
     pub async fn start(
         config: Config,
         bootstrap: Option<Bootstrap>,
@@ -65,7 +64,7 @@ impl Agent {
         let ca = config.bootstrap.map(|ca| ca.server);
         if let Some(bootstrap) = bootstrap.filter(Bootstrap::is_needed) {
             tracing::info!("there is no certificate yet");
-            // Boxed: an HTTP client that is needed once in a node's life.
+            // Boxed: it contains an HTTP client that is needed once in a node's life.
             let files = Box::pin(bootstrap.run()).await?;
             if config.crl_from_ca.is_some() {
                 connection_config.tls.crl = files.crl;
@@ -84,8 +83,7 @@ impl Agent {
                  or start again when the CA answers"
             );
         }
-        // Later attempts read the files again; at the start, an error is told
-        // to whoever starts the agent.
+        // Later attempts read the files again; at the start, an error is returned to the caller.
         pki::ClientTls::load(&connection_config.tls)?;
 
         let outbox = LiveOutbox::new(config.actions.max_message_bytes);
@@ -104,12 +102,12 @@ impl Agent {
         })
     }
 
-    /// What the connection is doing, as it changes.
+    /// The current status of the connection, with its changes.
     pub fn status(&self) -> watch::Receiver<Status> {
         self.connection.status()
     }
 
-    /// Stops its parts within `deadline`; running actions go on.
+    /// Stops all parts within `deadline`; running actions go on.
     pub async fn shutdown(self, deadline: Duration) {
         let end = Instant::now() + deadline;
         if let Some(refresh) = self.crl_refresh {
@@ -127,15 +125,14 @@ impl Agent {
 // === impl AgentStartError ===
 
 impl AgentStartError {
-    /// Whether changing the configuration would help.
+    /// True if a change of the configuration would help.
     pub fn is_configuration(&self) -> bool {
         !matches!(self, Self::Bootstrap(_))
     }
 }
 
-/// The CA's revocation list, to be asked for again and again. When there is no
-/// list yet it is asked for at once, because only the files that are there at
-/// the start are used.
+/// The source of the CA's revocation list, which is polled. If there is no list yet, it is fetched
+/// at once, because only files that exist at the start are used.
 async fn crl_source(config: CrlConfig, tls: &mut TlsFiles) -> CrlSource {
     let (server, path) = (config.server.clone(), config.path.clone());
     let mut source = CrlSource::new(config);
@@ -149,13 +146,13 @@ async fn crl_source(config: CrlConfig, tls: &mut TlsFiles) -> CrlSource {
     source
 }
 
-/// The engine's settings out of the agent's.
+/// The engine's settings, derived from the agent's.
 fn engine_config(
     actions: ActionConfig,
     connection: &ConnectionConfig,
 ) -> Result<EngineConfig, AgentStartError> {
     // Not the path of the executable: after an upgrade on disk a running agent would start a newer
-    // wrapper, whose orders may look different, or find none.
+    // wrapper, whose orders may look different, or would find no file.
     let wrapper = vec!["/proc/self/exe".into(), RUN_ACTION.into()];
     let base = EngineConfig::new(actions.spool_dir, actions.cache_dir, wrapper);
     Ok(EngineConfig {

@@ -1,9 +1,9 @@
-//! `host[:port]`, the part that all our addresses have in common.
+//! `host[:port]`, the common part of all addresses in the configuration.
 //!
-//! The rule that must hold: a port that is no number of 16 bits is an error,
-//! never a default; user names and passwords are refused.
+//! Invariants: a port that is not a 16-bit number is an error, never a default; user names and
+//! passwords are refused.
 
-/// Host, without the brackets of an IPv6 literal, and port if there is one.
+/// Parses the host, without the brackets of an IPv6 literal, and the port if there is one.
 pub(crate) fn parse(text: &str) -> Option<(String, Option<u16>)> {
     let authority: http::uri::Authority = text.parse().ok()?;
     let after_host = authority.as_str().strip_prefix(authority.host())?;
@@ -16,7 +16,7 @@ pub(crate) fn parse(text: &str) -> Option<(String, Option<u16>)> {
     (!host.is_empty()).then(|| (host.to_owned(), port))
 }
 
-/// `host:port`, with brackets around an IPv6 literal.
+/// Formats `host:port`, with brackets around an IPv6 literal.
 pub(crate) fn format(host: &str, port: u16) -> String {
     if host.contains(':') {
         format!("[{host}]:{port}")

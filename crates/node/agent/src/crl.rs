@@ -1,9 +1,9 @@
-//! Keeps the revocation list as new as the CA's, so that a node without a
-//! Puppet agent learns of a revoked broker: [`CrlRefresh`] is the handle of the
-//! task that asks, [`CrlSource`] one question.
+//! Refresh of the revocation list from the CA, so that a node without a Puppet agent recognises a
+//! revoked broker: [`CrlRefresh`] is the handle of the polling task, [`CrlSource`] makes one
+//! request.
 //!
-//! The rule that must hold: every failure is logged and changes nothing; what is
-//! kept of the answers, [`crl_file`](crate::crl_file) decides.
+//! Invariant: every failure is logged and changes nothing; [`crl_file`](crate::crl_file) decides if
+//! an answer is kept.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,31 +21,31 @@ use crate::crl_file::{CrlFile, KeepError};
 use crate::defaults;
 use error_causes::chain;
 
-/// Where the list comes from and when.
+/// Source of the list and times of the requests.
 #[derive(Debug, Clone)]
 pub struct CrlConfig {
     /// The CA's HTTP address.
     pub server: CaUri,
-    /// Whom we trust to be that CA, and who we are.
+    /// CA bundle that the server must match, and the agent's own certificate.
     pub tls: TlsFiles,
-    /// The file to keep, which need not exist.
+    /// Path of the list, which need not exist.
     pub path: PathBuf,
-    /// The first question comes at a random time within.
+    /// The first request is sent at a random time within this duration.
     pub first_within: Duration,
-    /// From one question to the next, jittered by half.
+    /// Time between two requests, jittered by half.
     pub interval: Duration,
 }
 
-/// Why the list was not replaced.
+/// Reason for which the list was not replaced.
 #[derive(Debug, thiserror::Error)]
 pub enum CrlError {
-    /// No list came.
+    /// No list was received.
     #[error("cannot fetch it")]
     Fetch(#[from] FetchError),
-    /// Our own files are unusable.
+    /// The agent's own files are unusable.
     #[error("it cannot be used")]
     Load(#[from] LoadError),
-    /// The answer is not what it should be, or cannot be written.
+    /// The answer is not a usable list, or cannot be written.
     #[error(transparent)]
     Keep(#[from] KeepError),
 }
@@ -58,7 +58,7 @@ pub struct CrlSource {
     asked: u32,
 }
 
-/// The handle of the task that keeps the list.
+/// The handle of the task that refreshes the list.
 #[derive(Debug)]
 pub struct CrlRefresh {
     cancel: CancellationToken,
@@ -68,7 +68,7 @@ pub struct CrlRefresh {
 // === impl CrlConfig ===
 
 impl CrlConfig {
-    /// With the usual times.
+    /// A configuration with the default times.
     pub fn new(server: CaUri, tls: TlsFiles, path: PathBuf) -> Self {
         Self {
             server,
@@ -83,7 +83,7 @@ impl CrlConfig {
 // === impl CrlSource ===
 
 impl CrlSource {
-    /// Nothing is asked yet.
+    /// Creates the source; no request is sent yet.
     pub fn new(config: CrlConfig) -> Self {
         Self {
             config,
@@ -92,27 +92,27 @@ impl CrlSource {
         }
     }
 
-    /// Asks once; `true` when there is another list now.
+    /// Sends one request; `true` if there is another list now.
     pub async fn refresh(&mut self) -> Result<bool, CrlError> {
-        // The file may have been replaced or lost behind our back.
+        // The file may have been replaced or lost meanwhile.
         let whole =
             self.asked.is_multiple_of(defaults::CRL_WHOLE_EVERY) || !self.config.path.is_file();
         self.asked = self.asked.wrapping_add(1);
         let since = self.modified.as_ref().filter(|_| !whole);
-        // Read at every question: certificates are renewed while agents run.
+        // Read at every request: certificates are renewed while agents run.
         let tls = ClientTls::load(&self.tls_files())?;
         let client = CaClient::new(&self.config.server, tls)?;
-        // Boxed: what an HTTP request needs is gone between the questions.
+        // Boxed: the state of an HTTP request is freed between the requests.
         let Some(list) = Box::pin(client.newer_revocation_list(since)).await? else {
             return Ok(false);
         };
         let changed = self.keep(&list.pem)?;
-        // Only now: a list that could not be kept is asked for again.
+        // Set only now: a list that could not be kept is requested again.
         self.modified = list.modified;
         Ok(changed)
     }
 
-    /// A list that is missing or damaged must not keep us from another.
+    /// The TLS files; a missing or damaged list must not prevent the fetch of another.
     fn tls_files(&self) -> TlsFiles {
         let path = &self.config.path;
         let is_usable = Revocations::read(&self.config.tls.ca, path).is_ok();
@@ -134,19 +134,19 @@ impl CrlSource {
 // === impl CrlRefresh ===
 
 impl CrlRefresh {
-    /// Asks from now on, and tells `changed` of every other list.
+    /// Starts the refresh, and notifies `changed` of every new list.
     pub fn start(source: CrlSource, changed: watch::Sender<()>) -> Self {
         let cancel = CancellationToken::new();
         let asking = ask_for_ever(source, changed);
         let stop = cancel.clone();
         let task = tokio::spawn(async move {
-            // A question may be dropped half-way: files are replaced whole.
+            // A request may be cancelled at any point: files are replaced whole.
             stop.run_until_cancelled(asking).await;
         });
         Self { cancel, task }
     }
 
-    /// Ends the task; cuts it short at `deadline`.
+    /// Ends the task, at the latest at `deadline`.
     pub async fn shutdown(mut self, deadline: Duration) {
         self.cancel.cancel();
         if timeout(deadline, &mut self.task).await.is_err() {
@@ -180,7 +180,7 @@ async fn ask_for_ever(mut source: CrlSource, changed: watch::Sender<()>) {
     }
 }
 
-/// Says that a list was not replaced, and what that means.
+/// Logs that a list was not replaced, with the consequence.
 pub(crate) fn warn_about(error: &CrlError, server: &CaUri) {
     tracing::warn!(
         error = %chain(error),

@@ -1,7 +1,7 @@
 //! The node's revocation list and its replacement: [`CrlFile`].
 //!
-//! The rule that must hold: the list on the disk is replaced, whole, only by one that its CA has
-//! signed and that speaks for no fewer CAs.
+//! Invariant: the list on the disk is replaced, whole, only by one that its CA has signed and that
+//! covers no fewer CAs.
 
 use std::path::{Path, PathBuf};
 
@@ -12,26 +12,26 @@ use pki::{LoadError, Revocations};
 #[derive(Debug)]
 pub(crate) struct CrlFile<'a> {
     pub(crate) ca: &'a Path,
-    /// Need not exist.
+    /// Path of the list, which need not exist.
     pub(crate) path: &'a Path,
 }
 
-/// Why a list was not kept.
+/// Reason for which a list was not kept.
 #[derive(Debug, thiserror::Error)]
 pub enum KeepError {
-    /// Not a list of our CA, or our own files are unusable.
+    /// It is not a list of this CA, or the agent's own files are unusable.
     #[error("it cannot be used")]
     Load(#[from] LoadError),
-    /// There is a list, but not of a CA that we trust.
+    /// It is a list of a CA that is not trusted.
     #[error("it is no list of a CA in '{ca}'")]
     Foreign {
-        /// Our CA bundle.
+        /// Path of the CA bundle.
         ca: PathBuf,
     },
-    /// Peers that are good now would be refused.
+    /// It lacks the list of a CA, so peers that are accepted now would be refused.
     #[error("a CA that the present file has a list of has none in it")]
     Fewer,
-    /// The file system.
+    /// The file cannot be written.
     #[error("cannot write it")]
     Write(#[from] WriteError),
 }
@@ -39,12 +39,12 @@ pub enum KeepError {
 // === impl CrlFile ===
 
 impl CrlFile<'_> {
-    /// Keeps this list instead of the present one; `false` when they are the same.
+    /// Keeps this list instead of the present one; `false` if they are the same.
     pub(crate) fn replace(&self, pem: &str) -> Result<bool, KeepError> {
         if std::fs::read(self.path).is_ok_and(|present| present == pem.as_bytes()) {
             return Ok(false);
         }
-        // Tried beside its final place, so that a wrong one is never found there.
+        // Checked beside its final path, so that a wrong one is never found there.
         let mut trial = self.path.as_os_str().to_owned();
         trial.push(".new");
         let trial = PathBuf::from(trial);
@@ -64,7 +64,7 @@ impl CrlFile<'_> {
                 ca: self.ca.to_owned(),
             });
         }
-        // A file that cannot be read is worth less than any list.
+        // Any list is better than a file that cannot be read.
         match Revocations::read(self.ca, self.path) {
             Ok(present) if !new.covers(&present) => Err(KeepError::Fewer),
             _ => Ok(new),

@@ -1,5 +1,5 @@
-//! Every number of the agent in one place, with its reason. Those of the
-//! actions it carries out are in [`actions::defaults`].
+//! All limits and defaults of the agent, with their reasons. Those of actions are in
+//! [`actions::defaults`].
 
 use std::time::Duration;
 
@@ -11,32 +11,31 @@ pub const BROKER_PORT: u16 = 8142;
 /// The port of a Puppet server, for certificates and files.
 pub const PUPPET_PORT: u16 = 8140;
 
-/// What the agent calls itself in its PCP URI.
+/// Client type in the agent's PCP URI.
 pub const CLIENT_TYPE: &str = "agent";
 
-/// TCP connect, proxy, TLS and upgrade together (`connection-timeout`).
+/// Timeout of TCP connect, proxy, TLS and upgrade together (`connection-timeout`).
 pub const CONNECTION_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// From ping to ping (`ping-interval`). Below the broker's idle timeout of
-/// 360 s even when two pings are lost.
+/// Time between two pings (`ping-interval`). Below the broker's idle timeout of 360 s even if two
+/// pings are lost.
 pub const PING_INTERVAL: Duration = Duration::from_secs(120);
 
-/// How long a pong may take; pxp-agent uses the same.
+/// Time limit of a pong; the same as pxp-agent's.
 pub const PONG_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Unanswered pings that are forgiven (`allowed-keepalive-timeouts`). With
-/// these three a dead broker is noticed after at most 120 + 3 * 5 s.
+/// Number of unanswered pings that are allowed (`allowed-keepalive-timeouts`). With these three
+/// values a dead broker is detected after at most 120 + 3 * 5 s.
 pub const ALLOWED_KEEPALIVE_TIMEOUTS: u32 = 2;
 
-/// How long the answer to a v1 association may take (`association-timeout`).
+/// Timeout of the answer to a v1 association (`association-timeout`).
 pub const ASSOCIATION_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Life of a v1 message as its envelope says (`pcp-message-ttl`).
+/// Lifetime of a v1 message in its envelope (`pcp-message-ttl`).
 pub const MESSAGE_TTL: Duration = Duration::from_secs(5);
 
-/// Upper end of the first wait after a lost connection: 10,000 agents come
-/// back at 10,000 handshakes per second at most, which a broker admits through
-/// its own queue.
+/// Upper end of the first wait after a lost connection: 10,000 agents reconnect with at most 10,000
+/// handshakes per second, which a broker admits through its own queue.
 pub const RECONNECT_SPREAD: Duration = Duration::from_secs(1);
 
 /// Lower end of the later waits.
@@ -46,45 +45,45 @@ pub const RECONNECT_FLOOR: Duration = Duration::from_secs(1);
 pub const RECONNECT_CEILING: Duration = Duration::from_secs(60);
 
 /// Upper end of the wait while the broker's port refuses connections: the broker is being started,
-/// and one that comes back has its agents within this time and a handshake, 5 s in all. A refused
-/// connect costs a broker's machine two packets: 5,000 agents, one in 3 s each, send it 1,700 per
-/// second, and come back at 2,500 handshakes per second, half of what [`RECONNECT_SPREAD`] allows.
+/// and has its agents back within this time and a handshake, 5 s in all. A refused connect costs a
+/// broker's machine two packets: 5,000 agents, one in 3 s each, send it 1,700 per second, and
+/// reconnect with 2,500 handshakes per second, half of what [`RECONNECT_SPREAD`] allows.
 pub const PORT_CLOSED_CEILING: Duration = Duration::from_secs(4);
 
-/// Number of times that a good-bye or a closed port starts the back-off anew before a connection
-/// has settled again: restarts of a broker in quick succession. A broker that goes on so is broken,
+/// Number of times that a closing broker or a closed port resets the back-off before a connection
+/// has settled again: restarts of a broker in quick succession. A broker that exceeds it is broken,
 /// and the waits grow.
 pub const QUICK_RESTARTS: u32 = 5;
 
-/// A refusal is a decision of a person: asking again within half a minute
-/// cannot change it.
+/// Lower end of the wait after a refusal, which is a decision of an administrator: a retry within
+/// half a minute cannot change it.
 pub const DENIED_FLOOR: Duration = Duration::from_secs(30);
 
-/// Two agents with one certname take turns at most this often at first.
+/// Lower end of the wait after a superseding: two agents with one certname displace each other at
+/// most this often at first.
 pub const SUPERSEDED_FLOOR: Duration = Duration::from_secs(5);
 
-/// Upper end of the wait after a refusal or a superseding: how long a repaired
-/// policy may take to have its agents back.
+/// Upper end of the wait after a refusal or a superseding: the maximum time until a corrected
+/// policy has its agents back.
 pub const RECONNECT_LONG_CEILING: Duration = Duration::from_secs(300);
 
-/// A connection that held this long starts the back-off anew when it breaks.
+/// Duration after which a connection resets the back-off when it breaks.
 pub const SETTLED_AFTER: Duration = Duration::from_secs(60);
 
-/// How often a connection's announcement is compared with what is true: the
-/// spool gives up its identity in a purge, once an hour at most. A look is one
-/// small read; a lasting connection is given up for news at most this often.
+/// Interval between two checks of a connection's announcement: the spool's id changes by a purge
+/// once an hour at most. A check is one small read; a lasting connection is closed for a change at
+/// most this often.
 pub const ANNOUNCE_INTERVAL: Duration = Duration::from_secs(3600);
 
-/// How often an agent that is not on its first broker looks whether it is
-/// back: a bare TCP connect, jittered by half. 10,000 agents away from home
-/// cost that broker 33 connects per second.
+/// Interval between two probes of the first broker by an agent that is on another one: a bare TCP
+/// connect, jittered by half. 10,000 such agents cost that broker 33 connects per second.
 pub const HOME_PROBE_INTERVAL: Duration = Duration::from_secs(300);
 
-/// Probes in a row that must succeed before the agent goes home.
+/// Number of probes in a row that must succeed before the agent returns to the first broker.
 pub const HOME_PROBES_NEEDED: u32 = 2;
 
-/// Largest message taken from the broker (`max-incoming-message-size`): the
-/// broker's own limit, so that nothing it passes on ends the connection.
+/// Largest message accepted from the broker (`max-incoming-message-size`): the broker's own limit,
+/// so that no message it passes on ends the connection.
 pub const MAX_INCOMING_BYTES: usize = 64 * 1024 * 1024;
 
 /// Bytes read from the socket at a time; the only buffer of an idle connection.
@@ -93,17 +92,18 @@ pub const READ_CHUNK_BYTES: usize = 4 * 1024;
 /// Bytes handed to TLS at a time, so that progress can be seen.
 pub const WRITE_CHUNK_BYTES: usize = 16 * 1024;
 
-/// A broker that takes no byte of a message for this long is gone.
+/// Time without progress of a message after which the broker counts as gone.
 pub const WRITE_STALL: Duration = Duration::from_secs(120);
 
-/// Messages waiting for the socket. Each is at most `max-message-size`, and
-/// a full queue makes the modules wait, so this bounds memory, not progress.
+/// Maximum number of messages waiting for the socket. Each is at most `max-message-size`, and a
+/// full queue makes the modules wait, so this bounds memory, not progress.
 pub const SEND_QUEUE: usize = 32;
 
-/// Pongs, pings and the close frame overtake messages in a queue of their own.
+/// Maximum number of waiting control frames: pongs, pings and the close frame overtake messages in
+/// their own queue.
 pub const CONTROL_QUEUE: usize = 8;
 
-/// How long the broker may take to answer our close frame.
+/// Time for the broker to answer a close frame.
 pub const CLOSE_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Largest answer of a proxy to `CONNECT`.
@@ -111,49 +111,49 @@ pub const MAX_PROXY_HEAD_BYTES: usize = 8 * 1024;
 
 // --- options of the configuration file that concern actions ---
 
-/// `spool-dir-purge-ttl` and `task-cache-dir-purge-ttl`.
+/// Default of `spool-dir-purge-ttl` and `task-cache-dir-purge-ttl`.
 pub const PURGE_TTL_OPTION: &str = "14d";
 
-/// `max-incoming-message-size` below this would refuse ordinary requests.
+/// Smallest value of `max-incoming-message-size`; a lower one would refuse ordinary requests.
 pub const MIN_INCOMING_BYTES: usize = 64 * 1024;
 
 // --- bootstrap ---
 
-/// Longest pause between two looks for our certificate, as Puppet's
-/// `waitforcert`.
+/// Longest pause between two checks for the signed certificate, as Puppet's `waitforcert`.
 pub const WAIT_FOR_CERT: Duration = Duration::from_secs(120);
 
-/// First pause; doubled up to the longest. With autosigning the certificate is
-/// there at the first look.
+/// First pause; doubled up to the longest. With autosigning the certificate is available at the
+/// first check.
 pub const CERT_POLL_FIRST: Duration = Duration::from_secs(2);
 
-/// TCP and TLS with the CA.
+/// Timeout of the TCP and TLS connection to the CA.
 pub const CA_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// One request to the CA.
+/// Timeout of one request to the CA.
 pub const CA_REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A revocation list of 100,000 entries is 5 MB in PEM.
+/// Largest answer of the CA: a revocation list of 100,000 entries is 5 MB in PEM.
 pub const MAX_CA_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
-/// How often the CA is asked for a newer revocation list, jittered by half: a
-/// revoked broker is recognised within an hour and a half. 10,000 agents make
-/// 3 requests per second, most of them answered with 304.
+/// Interval between two requests for a newer revocation list, jittered by half: a revoked broker is
+/// recognised within an hour and a half. 10,000 agents make 3 requests per second, most of them
+/// answered with 304.
 pub const CRL_INTERVAL: Duration = Duration::from_secs(3_600);
 
-/// The first question comes within this time after the start: 10,000 agents
-/// that were switched on at once make 170 requests per second.
+/// Time after the start within which the first request is sent: 10,000 agents that were switched on
+/// at once make 170 requests per second.
 pub const CRL_FIRST_WITHIN: Duration = Duration::from_secs(60);
 
-/// Every so many questions are without `If-Modified-Since`: HTTP dates have
-/// whole seconds, so a second change within one would never be seen.
+/// Number of requests of which one is sent without `If-Modified-Since`: HTTP dates have whole
+/// seconds, so a second change within one would never be seen.
 pub const CRL_WHOLE_EVERY: u32 = 24;
 
 // --- process ---
 
-/// How long good-bye to the broker and the modules may take after SIGTERM:
-/// far below systemd's 90 s.
+/// Maximum duration of the shutdown of broker connection and modules after SIGTERM: far below
+/// systemd's 90 s.
 pub const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(10);
 
-/// Threads for files, downloads and names; they go after 5 idle seconds.
+/// Maximum number of threads for files, downloads and name resolution; they end after 5 idle
+/// seconds.
 pub const BLOCKING_THREADS: usize = 16;

@@ -1,10 +1,8 @@
-//! What becomes of a received message: to the engine, an error back, or
-//! nothing.
+//! Dispatch of received messages: to the engine, back as an error, or dropped.
 //!
-//! [`Intake`] sits between the connection and the engine. The rules that must
-//! hold: a message without a sender is never answered (there is nobody to
-//! answer) and never acted upon; nothing received ends the connection; every
-//! message leaves one line in the access log.
+//! [`Intake`] sits between the connection and the engine. Invariants: a message without a sender is
+//! never answered (there is no recipient) and never acted upon; no received data ends the
+//! connection; every message leaves one line in the access log.
 
 use std::sync::Arc;
 
@@ -16,7 +14,7 @@ use crate::access_log::{Access, AccessLog, Outcome};
 use crate::connection::protocol::ReceiveError;
 use crate::connection::{Receive, Reply};
 
-/// What agents take; responses are for controllers.
+/// Message types that agents accept; responses are for controllers.
 const FOR_AGENTS: [&str; 5] = [
     types::BLOCKING_REQUEST,
     types::NON_BLOCKING_REQUEST,
@@ -25,13 +23,13 @@ const FOR_AGENTS: [&str; 5] = [
     types::CANCEL,
 ];
 
-/// Takes PXP messages that were understood; must not block.
+/// Handler of valid PXP messages; must not block.
 pub trait Requests: Send + Sync {
-    /// `body` is one of the messages that an agent understands.
+    /// Handles a message; `body` is of a type that an agent accepts.
     fn handle(&self, sender: PcpUri, message_id: MessageId, body: Body);
 }
 
-/// Sorts received messages.
+/// Dispatcher of received messages.
 pub struct Intake {
     requests: Arc<dyn Requests>,
     access_log: AccessLog,
@@ -46,7 +44,7 @@ impl std::fmt::Debug for Intake {
 // === impl Intake ===
 
 impl Intake {
-    /// Understood messages go to `requests`.
+    /// Creates an intake that passes valid messages to `requests`.
     pub fn new(requests: Arc<dyn Requests>, access_log: AccessLog) -> Self {
         Self {
             requests,
@@ -109,8 +107,7 @@ impl Receive for Intake {
     }
 }
 
-/// The PCP error that pxp-agent answers a message with whose data it cannot
-/// read.
+/// Sends the PCP error with which pxp-agent answers a message whose data it cannot read.
 fn refuse(message: &Message, sender: PcpUri, text: &str, reply: &Reply<'_>) {
     tracing::warn!(%sender, id = %message.id, "refused a message: {text}");
     let error = Message::error(text, Some(message.id))
@@ -121,7 +118,7 @@ fn refuse(message: &Message, sender: PcpUri, text: &str, reply: &Reply<'_>) {
     }
 }
 
-/// Text from the network, fit for one log line.
+/// Makes text from the network safe for one log line.
 fn printable(text: &str) -> String {
     const LONGEST: usize = 300;
     text.chars()

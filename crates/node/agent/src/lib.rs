@@ -1,11 +1,11 @@
-//! The agent of a node: holds a connection to a broker and hands what comes
-//! through it to [`actions`], which carries it out.
+//! The agent of a node: holds a connection to a broker and passes received requests to [`actions`],
+//! which executes them.
 //!
-//! [`config`] says what an operator wants, [`bootstrap`] gets a certificate,
-//! [`crl`] keeps the revocation list new (in its [`crl_file`]), the [`connection`] talks to brokers
-//! and gives what it receives to the [`intake`]; [`agent`] puts these and the
-//! engine together, [`service`] makes a process of them, and [`doctor`] looks at the installation. The rule that must
-//! hold: losing the connection, or this process, loses no action and no outcome.
+//! [`config`] reads the operator's settings, [`bootstrap`] obtains a certificate, [`crl`] refreshes
+//! the revocation list (in its [`crl_file`]), the [`connection`] communicates with brokers and
+//! passes received messages to the [`intake`]; [`agent`] combines these with the engine,
+//! [`service`] runs them as a process, and [`doctor`] checks the installation. Invariant: losing
+//! the connection, or this process, loses no action and no outcome.
 
 pub mod access_log;
 pub mod agent;

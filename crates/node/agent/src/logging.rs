@@ -1,8 +1,8 @@
-//! Log lines: where they go and what they look like.
+//! Destination and format of log lines.
 //!
-//! [`init`] installs the process's subscriber; [`LogFiles::reopen`] is what
-//! SIGUSR2 does, so that logrotate can move files away. The rule that must
-//! hold: a log line never stops the agent; a full disk loses lines, not tasks.
+//! [`init`] installs the process's subscriber; [`LogFiles::reopen`] is the handler of SIGUSR2, so
+//! that logrotate can move files away. Invariant: a log line never stops the agent; a full disk
+//! loses lines, not tasks.
 
 use std::fmt;
 use std::fs::{File, OpenOptions};
@@ -17,11 +17,11 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::FormatTime;
 
-/// How much is logged: pxp-agent's names for `tracing`'s levels.
+/// Log level: pxp-agent's names for `tracing`'s levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Level(LevelFilter);
 
-/// Where log lines go.
+/// Destination of log lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Output {
     /// Standard output, which a service manager collects.
@@ -30,16 +30,16 @@ pub enum Output {
     File(PathBuf),
 }
 
-/// What to log and where to.
+/// Level and destination of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogConfig {
-    /// How much.
+    /// Lowest level that is logged.
     pub level: Level,
-    /// Where to.
+    /// Destination of the lines.
     pub output: Output,
 }
 
-/// Logging could not be set up.
+/// Reason for which logging could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// The file or its directory cannot be written.
@@ -47,33 +47,33 @@ pub enum LogError {
         "cannot open log file '{path}'; choose another with --logfile, or '-' for standard output"
     )]
     Open {
-        /// The file.
+        /// Path of the log file.
         path: PathBuf,
-        /// Why.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Somebody was first.
+    /// Another subscriber is already installed.
     #[error("a log subscriber is already installed in this process")]
     Installed,
 }
 
-/// A file that can be opened anew while others write to it.
+/// A file that can be reopened while other threads write to it.
 #[derive(Debug, Clone)]
 pub struct ReopenableFile {
     path: Arc<Path>,
     file: Arc<Mutex<File>>,
 }
 
-/// All log files of the process.
+/// All log files of the process, for reopening.
 #[derive(Debug, Clone, Default)]
 pub struct LogFiles(Vec<ReopenableFile>);
 
 // === impl Level ===
 
 impl Level {
-    /// What `--verbose` asks for.
+    /// Level for a single `--verbose`.
     pub const DEBUG: Self = Self(LevelFilter::DEBUG);
-    /// What `--verbose --verbose` asks for.
+    /// Level of `--verbose --verbose`.
     pub const TRACE: Self = Self(LevelFilter::TRACE);
 }
 
@@ -89,7 +89,7 @@ impl FromStr for Level {
     fn from_str(text: &str) -> Result<Self, String> {
         Ok(Self(match text {
             "none" => LevelFilter::OFF,
-            // There is nothing fatal below an error that ends the process.
+            // `tracing` has no level above an error that ends the process.
             "fatal" | "error" => LevelFilter::ERROR,
             "warning" => LevelFilter::WARN,
             "info" => LevelFilter::INFO,
@@ -107,7 +107,7 @@ impl FromStr for Level {
 // === impl ReopenableFile ===
 
 impl ReopenableFile {
-    /// Opens `path` for appending; makes its directory when it is missing.
+    /// Opens `path` for appending; creates its directory if it is missing.
     pub fn open(path: &Path) -> io::Result<Self> {
         if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
             std::fs::create_dir_all(directory)?;
@@ -118,8 +118,8 @@ impl ReopenableFile {
         })
     }
 
-    /// Leaves the old file, which may have been renamed, and goes on in a new
-    /// one of the configured name. On failure the old one stays in use.
+    /// Closes the old file, which may have been renamed, and opens a new one of the configured
+    /// name. On failure the old one stays in use.
     pub fn reopen(&self) -> io::Result<()> {
         let fresh = append(&self.path)?;
         *lock(&self.file) = fresh;
@@ -141,7 +141,7 @@ fn append(path: &Path) -> io::Result<File> {
         .open(path)
 }
 
-/// A writer that panicked half-way leaves a half line, nothing worse.
+/// Locks the file. A writer that panicked leaves at worst a partial line.
 fn lock(file: &Mutex<File>) -> std::sync::MutexGuard<'_, File> {
     file.lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -173,7 +173,7 @@ impl LogFiles {
         self.0.push(file);
     }
 
-    /// Reopens all of them; a failure is logged and the old file kept.
+    /// Reopens all files; a failure is logged and the old file kept.
     pub fn reopen(&self) {
         for file in &self.0 {
             match file.reopen() {
@@ -188,7 +188,7 @@ impl LogFiles {
 
 // === subscriber ===
 
-/// `2026-11-21 06:08:12.545391`, local time, as pxp-agent writes it.
+/// Time format `2026-11-21 06:08:12.545391` in local time, as in pxp-agent.
 #[derive(Debug, Clone, Copy)]
 pub struct LocalTime;
 

@@ -1,9 +1,8 @@
-//! One agent per PID file.
+//! PID file, at most one agent per file.
 //!
-//! [`PidFile`] holds an exclusive lock on the file for as long as it lives.
-//! The rule that must hold: the lock decides, never the number in the file,
-//! so a crash leaves nothing to clean up by hand and a reused process id
-//! cannot keep an agent from starting.
+//! [`PidFile`] holds an exclusive lock on the file for its lifetime. Invariant: the lock decides,
+//! never the number in the file, so a crash leaves nothing to clean up by hand and a reused process
+//! id cannot keep an agent from starting.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -12,41 +11,41 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, fcntl_lock};
 
-/// The locked file; removed when dropped.
+/// The locked file; removed on drop.
 #[derive(Debug)]
 pub struct PidFile {
     path: PathBuf,
     file: File,
 }
 
-/// Why no lock could be had.
+/// Reason for which the lock could not be taken.
 #[derive(Debug, thiserror::Error)]
 pub enum PidFileError {
-    /// Another agent holds it.
+    /// Another agent holds the lock.
     #[error("another agent (process {pid}) is running: it holds '{path}'")]
     AlreadyRunning {
-        /// The file.
+        /// Path of the PID file.
         path: PathBuf,
-        /// What the file says; `unknown` when it says nothing.
+        /// Content of the file; `unknown` if it is empty.
         pid: String,
     },
     /// The file or its directory cannot be written.
     #[error("cannot write PID file '{path}'; choose another with --pidfile")]
     Io {
-        /// The file.
+        /// Path of the PID file.
         path: PathBuf,
-        /// Why.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
-/// How often the file may vanish between opening and locking it.
+/// Number of times that the file may vanish between opening and locking it.
 const LOCK_ATTEMPTS: u32 = 5;
 
 // === impl PidFile ===
 
 impl PidFile {
-    /// Locks `path` and writes our process id into it.
+    /// Locks `path` and writes the process id of this process into it.
     pub fn lock(path: &Path) -> Result<Self, PidFileError> {
         let failed = |source| PidFileError::Io {
             path: path.to_owned(),
@@ -67,8 +66,8 @@ impl PidFile {
                 }
                 Err(errno) => return Err(failed(errno.into())),
             }
-            // The former holder removes the file while it still has the lock:
-            // we may have locked a file that has no name any more.
+            // The former holder removes the file while it still has the lock: the locked file may
+            // no longer have a name.
             if is_named(&file, path) {
                 write_pid(&mut file).map_err(failed)?;
                 return Ok(Self {
@@ -82,7 +81,7 @@ impl PidFile {
         )))
     }
 
-    /// The file.
+    /// Path of the PID file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -90,7 +89,7 @@ impl PidFile {
 
 impl Drop for PidFile {
     fn drop(&mut self) {
-        // Removed while the lock is held, and only if it is still ours.
+        // Removed while the lock is held, and only if the path still names the locked file.
         if is_named(&self.file, &self.path) {
             let _ = std::fs::remove_file(&self.path);
         }
@@ -116,7 +115,7 @@ fn is_named(file: &File, path: &Path) -> bool {
 
 fn holder(file: &mut File) -> String {
     let mut text = String::new();
-    // A foreign file of any size may stand there: a number is short.
+    // The path may hold a foreign file of any size: a number is short.
     let read = file.take(32).read_to_string(&mut text);
     match read.map(|_| text.trim()) {
         Ok(pid) if !pid.is_empty() && pid.bytes().all(|b| b.is_ascii_digit()) => pid.to_owned(),

@@ -1,9 +1,8 @@
-//! The life of the `tutti-agent` process, from configuration to exit code.
+//! The `tutti-agent` process, from configuration to exit code.
 //!
-//! [`run`] is what the program does: log, lock the PID file, start the
-//! [`Agent`], tell the service manager, obey signals. The rules that must
-//! hold: a signal is obeyed at any moment, also while a certificate is waited
-//! for; stopping leaves running actions alone, because they have wrappers of
+//! [`run`] is the whole program: it logs, locks the PID file, starts the [`Agent`], notifies the
+//! service manager, and handles signals. Invariants: a signal is handled at any moment, even while
+//! a certificate is awaited; stopping leaves running actions alone, because they have wrappers of
 //! their own and are found again at the next start.
 
 use std::process::ExitCode;
@@ -24,7 +23,7 @@ use crate::logging::{self, LogFiles};
 use crate::pidfile::PidFile;
 use error_causes::chain;
 
-/// Why the process ended otherwise than by a signal.
+/// Error that ended the process.
 #[derive(Debug, thiserror::Error)]
 enum RunError {
     #[error(transparent)]
@@ -40,20 +39,20 @@ enum RunError {
     Agent(#[from] AgentStartError),
 }
 
-/// Signals that concern us.
+/// Signals that the process handles.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
     reopen: Signal,
 }
 
-/// What a signal asks for.
+/// Request made by a signal.
 enum Asked {
     Stop(&'static str),
     ReopenLogs,
 }
 
-/// Runs the agent until it is told to stop.
+/// Runs the agent until a signal stops it.
 #[expect(clippy::print_stderr, reason = "logging is what has just failed")]
 pub async fn run(config: Config) -> ExitCode {
     let logs = match logging::init(&config.log) {
@@ -67,7 +66,7 @@ pub async fn run(config: Config) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!("cannot run: {}", chain(&error));
-            // The log is a file, as a rule; who started us looks here.
+            // The log is usually a file; the parent process reads stderr.
             eprintln!("tutti-agent: {}", chain(&error));
             ExitCode::from(error.exit_code())
         }
@@ -101,8 +100,8 @@ async fn supervise(config: Config, mut logs: LogFiles) -> Result<(), RunError> {
             tokio::select! {
                 agent = &mut start => break agent?,
                 reason = next_wait(&mut waiting) => {
-                    // Ready, since only a person can end the wait: `systemctl enable --now` and a
-                    // boot must not fail for it.
+                    // Ready, since only an administrator can end the wait: `systemctl enable --now`
+                    // and a boot must not fail because of it.
                     tell(&[NotifyState::Ready, NotifyState::Status(&reason)]);
                 }
                 asked = signals.next() => match asked {
@@ -123,7 +122,7 @@ async fn supervise(config: Config, mut logs: LogFiles) -> Result<(), RunError> {
     Ok(())
 }
 
-/// Obeys signals and reports the status until told to stop.
+/// Handles signals and reports the status until a signal stops the agent.
 async fn serve(agent: &Agent, signals: &mut Signals, logs: &LogFiles) {
     let mut status = agent.status();
     loop {
@@ -142,7 +141,7 @@ async fn serve(agent: &Agent, signals: &mut Signals, logs: &LogFiles) {
     }
 }
 
-/// What the bootstrap begins to wait for; never comes where there is none.
+/// The next wait of the bootstrap; never returns if there is no bootstrap.
 async fn next_wait(waiting: &mut Option<watch::Receiver<Option<String>>>) -> String {
     if let Some(waiting) = waiting {
         while waiting.changed().await.is_ok() {
@@ -154,8 +153,8 @@ async fn next_wait(waiting: &mut Option<watch::Receiver<Option<String>>>) -> Str
     std::future::pending().await
 }
 
-/// The status lives as long as the agent, so an error cannot come; if it did,
-/// only signals would be left to wait for.
+/// Waits for a change of the status, which lives as long as the agent, so an error cannot occur; if
+/// it did, only signals would be left to wait for.
 async fn changed(status: &mut watch::Receiver<Status>) {
     if status.changed().await.is_err() {
         std::future::pending::<()>().await;
@@ -190,7 +189,7 @@ fn open_access_log(config: &Config, logs: &mut LogFiles) -> Result<AccessLog, Ru
     Ok(log)
 }
 
-/// Tells the service manager, if there is one; it is no reason to fail if not.
+/// Notifies the service manager, if there is one; a failure is ignored.
 fn tell(state: &[NotifyState<'_>]) {
     if let Err(error) = sd_notify::notify(state) {
         tracing::debug!(%error, "cannot notify the service manager");
@@ -229,8 +228,8 @@ impl Signals {
     }
 }
 
-/// Blocks on `work` with the small runtime that suits an agent: one thread,
-/// and a few more only while files or names are looked up.
+/// Blocks on `work` with a small runtime: one thread, and a few more only for files and name
+/// resolution.
 pub fn block_on<T>(work: impl Future<Output = T>) -> std::io::Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -238,7 +237,7 @@ pub fn block_on<T>(work: impl Future<Output = T>) -> std::io::Result<T> {
         .thread_keep_alive(Duration::from_secs(5))
         .build()?;
     let result = runtime.block_on(work);
-    // A name look-up may hang for a minute; nobody needs it any more.
+    // A name look-up may hang for a minute; its result is no longer needed.
     runtime.shutdown_background();
     Ok(result)
 }

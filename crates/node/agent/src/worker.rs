@@ -1,8 +1,8 @@
-//! The engine as the connection sees it: [`Worker`].
+//! The engine in the form that the connection uses: [`Worker`].
 //!
-//! The rule that must hold: what is announced is read from the engine each time, and a connection
-//! is given up for news only once an orchestrator has shown that it knows our extensions. A stock
-//! one never asks for the spool's id, and would see the node go away for nothing.
+//! Invariant: announced capabilities are read from the engine each time, and a connection is closed
+//! because of a change only once an orchestrator has shown that it knows Tutti's extensions. A
+//! stock one never reads the spool's id, and would see a needless disconnection.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -13,7 +13,7 @@ use pxp::{Body, Capabilities};
 use crate::connection::Announce;
 use crate::intake::Requests;
 
-/// Takes requests and says what this agent can do.
+/// Handles requests and provides the agent's capabilities.
 #[derive(Debug)]
 pub(crate) struct Worker {
     engine: Engine,
@@ -31,7 +31,7 @@ impl Worker {
 
 impl Requests for Worker {
     fn handle(&self, sender: PcpUri, message_id: MessageId, body: Body) {
-        // Who acknowledges outcomes is who asks which memory an agent vouches with.
+        // An orchestrator that acknowledges outcomes also uses the spool's id.
         if matches!(body, Body::OutcomeAck { .. }) {
             self.is_heeded.store(true, Ordering::Relaxed);
         }

@@ -1,8 +1,8 @@
-//! The requests of Puppet's CA API that a node makes: five when it is new, and
-//! later that for a newer revocation list.
+//! Client of Puppet's CA API: the five requests of a new node, and the later one for a newer
+//! revocation list.
 //!
-//! The rule that must hold: answers are bounded in size and time, and redirects
-//! are not followed, because the CA is the one host we have reason to trust.
+//! Invariant: answers are bounded in size and time, and redirects are not followed, because the CA
+//! is the only host that the node has a reason to trust.
 
 use std::fmt;
 use std::str::FromStr;
@@ -17,50 +17,50 @@ use error_causes::{ConnectionError, ConnectionErrorKind};
 
 use crate::{authority, defaults};
 
-/// `HOST[:PORT]`, `https://HOST[:PORT]`.
+/// Address of the CA: `HOST[:PORT]` or `https://HOST[:PORT]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaUri(String);
 
-/// A request that did not come to a usable answer.
+/// A request that got no usable answer.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
-    /// No answer.
+    /// The request got no answer.
     #[error("no answer from the CA")]
     Transport(#[from] reqwest::Error),
-    /// An answer that nobody expects.
+    /// The answer has an unexpected status.
     #[error("the CA answered with HTTP status {status}: {text}")]
     Status {
-        /// The status.
+        /// HTTP status of the answer.
         status: StatusCode,
         /// Beginning of the body.
         text: String,
     },
-    /// An answer without end.
+    /// The answer is longer than this limit in bytes.
     #[error("the CA's answer is larger than {0} bytes")]
     TooLarge(usize),
-    /// Not text.
+    /// The answer is not text.
     #[error("the CA's answer is not text")]
     NotText,
 }
 
-/// What became of a certificate request.
+/// Result of submitting a certificate request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Submitted {
     Accepted,
-    /// The CA has this very request, or a certificate, already.
+    /// The CA already has this request, or a certificate for the name.
     KnownAlready,
     Refused(String),
 }
 
-/// A revocation list and how new it is.
+/// A revocation list with its modification time.
 #[derive(Debug)]
 pub(crate) struct RevocationList {
     pub(crate) pem: String,
-    /// By the CA's clock, for `If-Modified-Since`.
+    /// Modification time by the CA's clock, for `If-Modified-Since`.
     pub(crate) modified: Option<HeaderValue>,
 }
 
-/// A CA and how to talk to it.
+/// Client of one CA.
 #[derive(Debug)]
 pub(crate) struct CaClient {
     http: reqwest::Client,
@@ -95,7 +95,7 @@ impl FromStr for CaUri {
 // === impl FetchError ===
 
 impl FetchError {
-    /// Whether whom we asked is not whom we know, or the other way round.
+    /// True if the TLS handshake failed because one side does not accept the other.
     pub(super) fn is_of_tls(&self) -> bool {
         use ConnectionErrorKind::{OwnCertificate, PeerCertificate, Tls};
         let Self::Transport(error) = self else {
@@ -105,7 +105,7 @@ impl FetchError {
         matches!(kind, PeerCertificate | OwnCertificate | Tls)
     }
 
-    /// Whether the same request may succeed later.
+    /// True if the same request may succeed later.
     pub fn is_transient(&self) -> bool {
         match self {
             // A certificate that does not verify will not verify later.
@@ -142,7 +142,7 @@ impl CaClient {
             .ok_or_else(not_found)
     }
 
-    /// The list, unless the CA says that it has not changed since `since`.
+    /// The list, unless the CA reports that it is unchanged since `since`.
     pub(crate) async fn newer_revocation_list(
         &self,
         since: Option<&HeaderValue>,
@@ -158,7 +158,7 @@ impl CaClient {
             return Ok(None);
         }
         let headers = answer.headers();
-        // puppetserver tells only the time of its answer.
+        // puppetserver sends only the time of its answer.
         let modified = headers.get(LAST_MODIFIED).or_else(|| headers.get(DATE));
         let modified = modified.cloned();
         let pem = body(answer).await?;
@@ -171,7 +171,7 @@ impl CaClient {
         })
     }
 
-    /// `None` when nobody has signed yet.
+    /// Fetches the certificate; `None` while it is not signed.
     pub(super) async fn certificate(
         &self,
         certname: &Certname,
@@ -251,7 +251,7 @@ fn not_found() -> FetchError {
     }
 }
 
-/// Certnames may be other than ASCII; a path may not.
+/// Percent-encodes a certname for a path: it may contain characters other than ASCII.
 fn escaped(certname: &Certname) -> String {
     let mut out = String::new();
     for byte in certname.as_ref().bytes() {

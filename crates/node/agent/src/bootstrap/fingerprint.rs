@@ -1,27 +1,27 @@
-//! SHA-256 fingerprints as people copy them.
+//! SHA-256 fingerprints as users copy them.
 //!
-//! The rule that must hold: two fingerprints are equal when their bytes are,
-//! whatever colons, case or `sha256:` they were written with.
+//! Invariant: two fingerprints are equal if their bytes are, regardless of colons, case or a
+//! `sha256:` prefix.
 
 use std::fmt;
 use std::str::FromStr;
 
 use sha2::{Digest, Sha256};
 
-/// A SHA-256 digest.
+/// A SHA-256 digest of a certificate or bundle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fingerprint([u8; 32]);
 
 // === impl Fingerprint ===
 
 impl Fingerprint {
-    /// The fingerprint of `bytes`.
+    /// Computes the fingerprint of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 }
 
-/// `AB:CD:…`, as `openssl x509 -fingerprint -sha256` prints it.
+/// Formats as `AB:CD:…`, as `openssl x509 -fingerprint -sha256` prints it.
 impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, byte) in self.0.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Puppet's ssl directory.
 //!
-//! The rule that must hold: file names come from a checked certname only
-//! ([`Certname`]), and private keys are nobody else's to read.
+//! Invariants: file names are built only from a checked certname ([`Certname`]), and private keys
+//! are readable only by their owner.
 
 use std::path::{Path, PathBuf};
 
@@ -9,25 +9,24 @@ use pcp::Certname;
 use pki::TlsFiles;
 use pki::durable::{self, WriteError};
 
-/// The directory and what is where in it.
+/// The ssl directory and the paths in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SslDir(PathBuf);
 
 // === impl SslDir ===
 
 impl SslDir {
-    /// The directory `path`, which need not exist.
+    /// Uses the directory `path`, which need not exist.
     pub fn new(path: PathBuf) -> Self {
         Self(path)
     }
 
-    /// The directory.
+    /// Path of the directory.
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// Where the files of `certname` are; the revocation list only if it is
-    /// there.
+    /// Paths of the files of `certname`; the revocation list only if it exists.
     pub fn files(&self, certname: &Certname) -> TlsFiles {
         let file = format!("{certname}.pem");
         TlsFiles {
@@ -38,19 +37,19 @@ impl SslDir {
         }
     }
 
-    /// The revocation list.
+    /// Path of the revocation list.
     pub fn crl(&self) -> PathBuf {
         self.0.join("crl.pem")
     }
 
-    /// The request that waits to be signed.
+    /// Path of the certificate request that waits to be signed.
     pub fn request(&self, certname: &Certname) -> PathBuf {
         self.0
             .join("certificate_requests")
             .join(format!("{certname}.pem"))
     }
 
-    /// Makes the directories that are missing.
+    /// Creates the directories that are missing.
     pub fn create(&self) -> Result<(), WriteError> {
         durable::create_dir(&self.0, 0o771)?;
         for (name, mode) in [

@@ -1,13 +1,12 @@
-//! From a node without a certificate to one with: CA certificate, revocation
-//! list, key, request, certificate, in Puppet's layout.
+//! Certificate bootstrap of a node: CA certificate, revocation list, key, request, certificate, in
+//! Puppet's layout.
 //!
-//! [`Bootstrap::run`] is a list of steps, each of which does nothing when its
-//! file is there; at the end the certificate is checked against the CA's latest
-//! revocation list, whoever made it and when. The rules that must hold: a kill at any moment loses no
-//! work, because every file is written whole and the key is on disk before
-//! the CA hears of it; nothing is trusted over the network but the CA
-//! certificate, and that only by its fingerprint or, said aloud, at first
-//! sight; a certificate is only kept if it fits our key.
+//! [`Bootstrap::run`] is a list of steps, each of which does nothing if its file exists; at the end
+//! the certificate is checked against the CA's latest revocation list, regardless of its origin and
+//! age. Invariants: a kill at any moment loses no work, because every file is written whole and the
+//! key is on disk before the CA receives the request; nothing is trusted over the network except
+//! the CA certificate, and that only by its fingerprint or, with a notice, at first sight; a
+//! certificate is only kept if it matches the node's key.
 
 mod client;
 mod fingerprint;
@@ -38,97 +37,97 @@ use crate::crl_file::CrlFile;
 use crate::defaults;
 use error_causes::chain;
 
-/// Where to get a certificate and where to put it.
+/// Source of the certificate and destination of its files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BootstrapConfig {
-    /// The CA's HTTP address.
+    /// HTTP address of the CA.
     pub server: CaUri,
-    /// The name we ask for.
+    /// Certname that the request contains.
     pub certname: Certname,
-    /// What the CA certificate must look like; `None` trusts the first answer.
+    /// Expected fingerprint of the CA certificate; `None` trusts the first answer.
     pub fingerprint: Option<Fingerprint>,
-    /// Puppet's `ssldir`.
+    /// Puppet's `ssldir`, which receives the files.
     pub ssl_dir: SslDir,
-    /// Longest pause between two looks for the certificate; zero looks once.
+    /// Longest pause between two checks for the certificate; zero checks once.
     pub wait_for_cert: Duration,
-    /// The key to make when there is none.
+    /// Type of the key that is generated if there is none.
     pub key_type: KeyType,
 }
 
-/// There is no certificate.
+/// Reason for which there is no certificate.
 #[derive(Debug, thiserror::Error)]
 pub enum BootstrapError {
-    /// The CA does not answer, or not as it should.
+    /// The CA does not answer, or not as expected.
     #[error("cannot {what}")]
     Fetch {
-        /// What was asked for.
+        /// The requested object, for the message.
         what: &'static str,
-        /// Why it did not come.
+        /// Reason for which the request failed.
         source: FetchError,
     },
-    /// Somebody else's CA, or somebody in between.
+    /// Another CA, or a man in the middle.
     #[error(
         "the CA certificate of {server} has fingerprint {found}, not {expected}; \
          nothing was kept"
     )]
     Fingerprint {
-        /// Whom we asked.
+        /// The CA that was contacted.
         server: CaUri,
-        /// What came.
+        /// Fingerprint of the received certificate.
         found: Fingerprint,
-        /// What was asked for.
+        /// Fingerprint of the configuration.
         expected: Fingerprint,
     },
-    /// Not what it should be.
+    /// The CA's answer is not usable.
     #[error("{server} sent no usable {what}")]
     Unusable {
-        /// Whom we asked.
+        /// The CA that was contacted.
         server: CaUri,
-        /// What was asked for.
+        /// The requested object, for the message.
         what: &'static str,
     },
-    /// A file of ours cannot be used.
+    /// A local file cannot be used.
     #[error("cannot use the files in the ssl directory")]
     Load(#[from] LoadError),
-    /// A file of ours cannot be written.
+    /// A local file cannot be written.
     #[error("cannot write to the ssl directory")]
     Write(#[from] WriteError),
-    /// There is one, of no use.
+    /// There is a certificate, but it cannot be used.
     #[error(transparent)]
     OwnCertificate(#[from] Refusal),
-    /// No key.
+    /// The key cannot be generated.
     #[error("cannot make or read the private key")]
     Key(#[from] KeyError),
-    /// The CA will not sign.
+    /// The CA refuses to sign.
     #[error("the CA refused the request for '{certname}': {reason}")]
     Refused {
-        /// The name asked for.
+        /// Certname of the request.
         certname: Certname,
-        /// Its words.
+        /// Text of the CA's answer.
         reason: String,
     },
-    /// The CA knows our name with another key.
+    /// The CA has a certificate of this name for another key.
     #[error(
         "the CA holds a certificate for '{certname}' that was made for another key; \
          remove it there (tutti ca clean {certname}, or puppetserver ca clean --certname \
          {certname}), or choose another --certname"
     )]
     ForeignCertificate {
-        /// The name asked for.
+        /// Certname of the request.
         certname: Certname,
     },
-    /// Nobody has signed and we were not to wait.
+    /// The request is not signed yet, and the configuration does not allow waiting.
     #[error(
         "the request for '{certname}' waits to be signed (tutti ca sign {certname}, or \
          puppetserver ca sign --certname {certname}); run this again afterwards"
     )]
     NotSigned {
-        /// The name asked for.
+        /// Certname of the request.
         certname: Certname,
     },
 }
 
-/// A bootstrap under way.
+/// A bootstrap in progress.
 #[derive(Debug)]
 pub struct Bootstrap {
     config: BootstrapConfig,
@@ -140,7 +139,7 @@ pub struct Bootstrap {
 // === impl Bootstrap ===
 
 impl Bootstrap {
-    /// Nothing is done yet.
+    /// Creates a bootstrap; nothing is done yet.
     pub fn new(config: BootstrapConfig) -> Self {
         let files = config.ssl_dir.files(&config.certname);
         Self {
@@ -151,26 +150,25 @@ impl Bootstrap {
         }
     }
 
-    /// What is waited for, one line for an operator, as it changes; `None` until the first wait.
+    /// The current wait as one line for an operator, with its changes; `None` until the first wait.
     pub fn waiting(&self) -> watch::Receiver<Option<String>> {
         self.waiting.subscribe()
     }
 
-    /// Puts key and certificate that are of no use out of the way, and gets others. Those that
-    /// are of use stay.
+    /// Moves unusable keys and certificates away, and obtains new ones. Usable ones are kept.
     #[must_use]
     pub fn renewing(self, renews: bool) -> Self {
         Self { renews, ..self }
     }
 
-    /// Whether there is anything to do.
+    /// True if the CA certificate, the key or the certificate is missing.
     pub fn is_needed(&self) -> bool {
         ![&self.files.ca, &self.files.key, &self.files.cert]
             .into_iter()
             .all(|path| path.is_file())
     }
 
-    /// Does what is missing; returns the files.
+    /// Performs the missing steps; returns the files.
     pub async fn run(&self) -> Result<TlsFiles, BootstrapError> {
         self.config.ssl_dir.create()?;
         if !self.files.ca.is_file() {
@@ -188,7 +186,7 @@ impl Bootstrap {
             })
             .await?;
         }
-        // Asked again: the revocation list was not there when we began.
+        // Read again: the revocation list did not exist at the start.
         let files = self.config.ssl_dir.files(&self.config.certname);
         if self.renews && self.files.cert.is_file() && self.files.key.is_file() {
             self.put_away(&files)?;
@@ -201,12 +199,12 @@ impl Bootstrap {
         Ok(files)
     }
 
-    /// A list that is there may be old. A CA that does not answer is no reason to stop: what the
-    /// node knows so far then decides.
+    /// Fetches the current list, because an existing one may be old. If the CA does not answer, the
+    /// bootstrap goes on with the node's present list.
     async fn refresh_crl(&self, client: &CaClient, path: &Path) -> Result<(), BootstrapError> {
         let pem = match client.revocation_list().await {
             Ok(pem) => pem,
-            // The host is not the CA whose certificate is here: nothing is as it should be.
+            // The host is not the CA whose certificate is installed: this is an error.
             Err(error) if error.is_of_tls() => {
                 return Err(fetching("fetch the revocation list")(error));
             }
@@ -234,7 +232,8 @@ impl Bootstrap {
         );
     }
 
-    /// In an order that a kill leaves in a usable state: a key without a certificate gets one.
+    /// Moves files away in an order that leaves a usable state after a kill: a key without a
+    /// certificate gets one.
     fn put_away(&self, files: &TlsFiles) -> Result<(), BootstrapError> {
         let certname = &self.config.certname;
         let Err(refusal) = own::check(files, certname)? else {
@@ -265,8 +264,8 @@ impl Bootstrap {
         let Some(first) = certificates.first() else {
             return Err(self.unusable("CA certificate"));
         };
-        // A bundle is named by its text as a whole, as Puppet does: were one
-        // certificate enough, another root could be smuggled in beside it.
+        // The fingerprint of a bundle is that of its text as a whole, as in Puppet: if one matching
+        // certificate were enough, another root could be smuggled in beside it.
         let of_text = Fingerprint::of(pem.as_bytes());
         let found = match certificates.len() {
             1 => Fingerprint::of(first),
@@ -306,8 +305,8 @@ impl Bootstrap {
         Ok(())
     }
 
-    /// The key is durable before anybody hears of it: a certificate for a
-    /// lost key is of no use and blocks its name.
+    /// Generates the key. It is durable before the request is sent: a certificate for a lost key is
+    /// useless and blocks its name.
     fn ensure_key(&self) -> Result<(), BootstrapError> {
         if self.files.key.is_file() {
             return Ok(());
@@ -325,8 +324,8 @@ impl Bootstrap {
         let request = self.request()?;
         let mut pause = defaults::CERT_POLL_FIRST.min(self.config.wait_for_cert);
         loop {
-            // Each time, as Puppet does: a full list may have dropped it, or it may be signed
-            // unasked by now.
+            // Submitted each time, as Puppet does: a full list may have dropped it, or it may have
+            // been signed automatically by now.
             self.retrying("submit the certificate request", || {
                 self.submit(client, &request)
             })
@@ -354,8 +353,8 @@ impl Bootstrap {
         }
     }
 
-    /// The request that was made before, or a new one. The same bytes every
-    /// time: a CA takes a second, different request for an attack.
+    /// The existing request, or a new one. Always the same bytes: a CA takes a second, different
+    /// request for an attack.
     fn request(&self) -> Result<String, BootstrapError> {
         let path = self.config.ssl_dir.request(&self.config.certname);
         if let Ok(request) = std::fs::read_to_string(&path) {
@@ -381,7 +380,7 @@ impl Bootstrap {
         }
     }
 
-    /// True when there is a certificate now.
+    /// Fetches the certificate; true if there is one now.
     async fn fetch_certificate(&self, client: &CaClient) -> Result<bool, BootstrapError> {
         let certname = &self.config.certname;
         let fetched = self
@@ -400,10 +399,10 @@ impl Bootstrap {
     }
 
     fn keep_certificate(&self, pem: &str) -> Result<(), BootstrapError> {
-        // Tried beside its final place, so that a wrong one is never found there.
+        // Checked beside its final path, so that a wrong one is never found there.
         let trial = with_suffix(&self.files.cert, ".new");
         durable::write_atomic(&trial, pem.as_bytes(), 0o644)?;
-        // With the list that was perhaps not there when we began.
+        // With the list that may not have existed at the start.
         let verdict = own::check(
             &TlsFiles {
                 cert: trial.clone(),
@@ -419,7 +418,7 @@ impl Bootstrap {
                     certname: self.config.certname.clone(),
                 });
             }
-            // Of no use, and so not kept.
+            // Unusable, and so not kept.
             Err(refusal) => return Err(refusal.of_the_ca(&self.config.server).into()),
         }
         durable::write_atomic(&self.files.cert, pem.as_bytes(), 0o644)?;
@@ -428,8 +427,7 @@ impl Bootstrap {
         Ok(())
     }
 
-    /// Repeats an attempt that failed on its way through the network, for as
-    /// long as we are to wait at all.
+    /// Repeats an attempt that failed in the network, as long as the configuration allows waiting.
     async fn retrying<T, F>(
         &self,
         what: &'static str,
@@ -472,8 +470,8 @@ fn fetching(what: &'static str) -> impl Fn(FetchError) -> BootstrapError {
     move |source| BootstrapError::Fetch { what, source }
 }
 
-/// Half to one and a half of `pause`: a rack that was switched on at once does
-/// not ask at once.
+/// A random pause of half to one and a half of `pause`, so that machines switched on together do
+/// not send their requests together.
 fn jittered(pause: Duration) -> Duration {
     pause.mul_f64(rand::rng().random_range(0.5..=1.5))
 }

@@ -1,17 +1,17 @@
-//! The certificate that is there already, or has just come: is it of use?
+//! Check of the node's own certificate, existing or just received.
 //!
-//! [`Refusal`] says why not, with the next step. The rule that must hold: nobody is told to have a
-//! certificate that brokers refuse for a reason that this node can know.
+//! [`Refusal`] contains the reason with the next step. Invariant: a certificate that brokers refuse
+//! for a reason known to this node is never reported as usable.
 
 use pcp::Certname;
 use pki::{LoadError, OwnCertificateError, TlsFiles};
 
 use super::CaUri;
 
-/// The certificate is of no use to this node.
+/// Reason for which the certificate is of no use to this node.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// By its CA.
+    /// The certificate was revoked by its CA.
     #[error(
         "the CA has revoked the certificate of '{certname}' in {file}; if this node is to have \
          another, make sure that the CA holds the old one no longer (tutti ca clean {certname}, or \
@@ -19,38 +19,38 @@ pub enum Refusal {
          replaces key and certificate"
     )]
     Revoked {
-        /// Whose it is.
+        /// Certname of this node.
         certname: Certname,
-        /// The certificate.
+        /// Path of the certificate.
         file: String,
     },
-    /// Its time is over.
+    /// The certificate has expired.
     #[error(
         "the certificate of '{certname}' in {file} has expired; remove it at the CA (tutti ca clean \
          {certname}, or puppetserver ca clean --certname {certname}) and run this again with \
          --renew, which replaces key and certificate"
     )]
     Expired {
-        /// Whose it is.
+        /// Certname of this node.
         certname: Certname,
-        /// The certificate.
+        /// Path of the certificate.
         file: String,
     },
-    /// Of another CA than the one whose certificate is there.
+    /// The certificate was issued by another CA than the installed one.
     #[error(
         "the certificate of '{certname}' in {file} was not issued by the CA in {ca}; if that CA is \
          the right one, run this again with --renew, which replaces key and certificate; if not, \
          remove {ca} as well"
     )]
     Foreign {
-        /// Whose it is.
+        /// Certname of this node.
         certname: Certname,
-        /// The certificate.
+        /// Path of the certificate.
         file: String,
-        /// The bundle.
+        /// Path of the CA bundle.
         ca: String,
     },
-    /// It was made for another key.
+    /// The certificate was made for another key.
     #[error(
         "the certificate of '{certname}' in {file} does not fit the private key in {key}; put the \
          right key there, or remove the certificate at the CA (tutti ca clean {certname}, or \
@@ -58,25 +58,25 @@ pub enum Refusal {
          replaces key and certificate"
     )]
     OtherKey {
-        /// Whose it is.
+        /// Certname of this node.
         certname: Certname,
-        /// The certificate.
+        /// Path of the certificate.
         file: String,
-        /// The key.
+        /// Path of the private key.
         key: String,
     },
-    /// Anything else that a broker minds.
+    /// Any other reason for which a broker refuses it.
     #[error(
         "the certificate of '{certname}' in {file} would be refused ({why}); to replace it, remove \
          it at the CA (tutti ca clean {certname}, or puppetserver ca clean --certname {certname}) \
          and run this again with --renew"
     )]
     Unusable {
-        /// Whose it is.
+        /// Certname of this node.
         certname: Certname,
-        /// The certificate.
+        /// Path of the certificate.
         file: String,
-        /// In the verifier's words.
+        /// Text of the verifier's error.
         why: String,
     },
 }
@@ -84,7 +84,7 @@ pub enum Refusal {
 // === impl Refusal ===
 
 impl Refusal {
-    /// The same of a certificate that came from the CA and was not kept.
+    /// The same reason for a certificate that came from the CA and was not kept.
     pub(super) fn of_the_ca(mut self, server: &CaUri) -> Self {
         match &mut self {
             Self::Revoked { file, .. }
@@ -97,8 +97,8 @@ impl Refusal {
     }
 }
 
-/// Checks the certificate of these files against the others. A file that cannot be used at all is
-/// an error of its own, because a renewal does not mend it.
+/// Checks the certificate of these files against the others. A file that cannot be used at all is a
+/// separate error, because a renewal does not fix it.
 pub(super) fn check(
     files: &TlsFiles,
     certname: &Certname,

@@ -1,33 +1,32 @@
-//! What can be wrong with a configuration, and the exit code that says so.
+//! Configuration errors and their exit codes.
 //!
-//! The rule that must hold: exit codes are pxp-agent's, because init scripts
-//! and monitoring look at them: 2 for a command line or file that cannot be
-//! read, 3 for one that can be read but makes no sense.
+//! Invariant: exit codes are pxp-agent's, because init scripts and monitoring use them: 2 for a
+//! command line or file that cannot be read, 3 for one that can be read but is invalid.
 
 use std::path::PathBuf;
 
 use crate::connection::brokers::BrokerUriError;
 
-/// A configuration that the agent cannot start with.
+/// Configuration error that keeps the agent from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The suffix decides the syntax, so there must be a known one.
+    /// The file has an unknown suffix, which decides the syntax.
     #[error("configuration file '{0}' must end in .conf or .json")]
     Suffix(PathBuf),
-    /// A file that was named explicitly, or exists but cannot be read.
+    /// A file that was named explicitly, or exists, but cannot be read.
     #[error("cannot read configuration file '{path}'")]
     Unreadable {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Error of the system.
         source: std::io::Error,
     },
-    /// Not HOCON, or not JSON.
+    /// The file is neither valid HOCON nor valid JSON.
     #[error("configuration file '{path}' is not valid: {reason}")]
     Syntax {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Parser's words, with line and column.
+        /// Parser's message, with line and column.
         reason: String,
     },
     /// A value of the wrong type.
@@ -35,9 +34,9 @@ pub enum ConfigError {
     Type {
         /// Name of the option.
         option: String,
-        /// The file and the line.
+        /// File and line of the value.
         place: String,
-        /// What was found and what was expected.
+        /// The found and the expected type.
         reason: String,
     },
     /// A value of the right type that cannot be used.
@@ -45,15 +44,15 @@ pub enum ConfigError {
     Invalid {
         /// Name of the option.
         option: &'static str,
-        /// What is wrong with it and what would be right.
+        /// The problem and the allowed values.
         reason: String,
     },
-    /// An address that is not one.
+    /// A broker address that is not valid.
     #[error("option '{option}'")]
     Broker {
         /// Name of the option.
         option: &'static str,
-        /// What is wrong with it.
+        /// Reason for which the address is invalid.
         source: BrokerUriError,
     },
 }
@@ -61,7 +60,7 @@ pub enum ConfigError {
 // === impl ConfigError ===
 
 impl ConfigError {
-    /// A value that cannot be used.
+    /// Error for a value that cannot be used.
     pub fn invalid(option: &'static str, reason: impl Into<String>) -> Self {
         Self::Invalid {
             option,
@@ -69,7 +68,7 @@ impl ConfigError {
         }
     }
 
-    /// The exit code of the program.
+    /// Exit code of the program for this error.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Suffix(_) | Self::Unreadable { .. } | Self::Syntax { .. } | Self::Type { .. } => {
@@ -80,9 +79,9 @@ impl ConfigError {
     }
 }
 
-/// Something went wrong that is nobody's configuration.
+/// Exit code of failures that are not configuration errors.
 pub const EXIT_FAILURE: u8 = 1;
-/// Command line or configuration file cannot be read.
+/// Exit code if the command line or configuration file cannot be read.
 pub const EXIT_UNREADABLE_CONFIG: u8 = 2;
-/// The configuration makes no sense.
+/// Exit code if the configuration is invalid.
 pub const EXIT_INVALID_CONFIG: u8 = 3;

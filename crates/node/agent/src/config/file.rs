@@ -1,9 +1,8 @@
-//! Reading `pxp-agent.conf`.
+//! Reader of `pxp-agent.conf`.
 //!
-//! [`read`] turns a file into [`Settings`]. The rule that must hold: an
-//! unknown key is reported and skipped (files are shared between versions), a
-//! known key of the wrong type stops the start and is named. A quoted number or
-//! boolean is one, as pxp-agent's reader has it.
+//! [`read`] turns a file into [`Settings`]. Invariants: an unknown key is reported and skipped
+//! (files are shared between versions), a known key of the wrong type stops the start and is named.
+//! A quoted number or boolean is accepted as one, as in pxp-agent.
 
 use std::path::Path;
 
@@ -13,17 +12,16 @@ use serde_json::{Map, Value};
 use super::error::ConfigError;
 use super::settings::Settings;
 
-/// What a file said.
+/// Content of a configuration file.
 #[derive(Debug, Default)]
 pub struct FileSettings {
-    /// The known options.
+    /// Values of the known options.
     pub settings: Settings,
-    /// Keys that mean nothing to the agent.
+    /// Keys that are not options of the agent.
     pub unknown_keys: Vec<String>,
 }
 
-/// Reads `path`. A missing file is an empty one unless it was `named` by the
-/// user.
+/// Reads `path`. A missing file counts as empty unless it was `named` by the user.
 pub fn read(path: &Path, named: bool) -> Result<FileSettings, ConfigError> {
     let is_json = match path.extension().and_then(|e| e.to_str()) {
         Some("conf") => false,
@@ -95,13 +93,13 @@ fn settings_of(
     })
 }
 
-/// The settings of one key, so that an error can name it.
+/// Parses the settings of one key, so that an error can name it.
 fn single(key: &str, value: Value) -> Result<Settings, DecodeError> {
     let single = Map::from_iter([(key.to_owned(), value)]);
     decode_errors::json::from_value(Value::Object(single))
 }
 
-/// The number or boolean that a text stands for, in the words of HOCON.
+/// The number or boolean that a text stands for, by the rules of HOCON.
 fn unquoted(value: &Value) -> Option<Value> {
     match value.as_str()? {
         "true" | "yes" | "on" => Some(Value::Bool(true)),
@@ -118,7 +116,7 @@ fn known_keys() -> Vec<String> {
     }
 }
 
-/// The file and, where it can be told, the line at which `key` is set.
+/// The file and, if it can be determined, the line in which `key` is set.
 fn place(path: &Path, text: &str, key: &str) -> String {
     let sets_key = |line: &str| {
         let rest = line.trim_start().trim_start_matches(['{', '"', ' ']);

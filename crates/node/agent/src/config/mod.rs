@@ -1,9 +1,8 @@
-//! The agent's configuration: what may be written ([`settings`]), where it is
-//! read from ([`file`]), and what it comes to ([`Config`]).
+//! The agent's configuration: its options ([`settings`]), the file reader ([`file`]), and the
+//! result ([`Config`]).
 //!
-//! The rule that must hold: after [`load`] has returned, nothing in the agent
-//! asks for an option by name again; every default has been applied and every
-//! value is of its closed type.
+//! Invariant: after [`load`] has returned, no part of the agent reads an option by name; every
+//! default has been applied and every value has its closed type.
 
 pub mod error;
 pub mod file;
@@ -26,78 +25,77 @@ use crate::connection::ConnectionConfig;
 use crate::connection::proxy::ProxyUri;
 use crate::logging::LogConfig;
 
-/// A complete configuration.
+/// A complete configuration, with all defaults applied.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// How to reach the broker.
+    /// Settings of the connection to brokers.
     pub connection: ConnectionConfig,
-    /// What the actions may use.
+    /// Settings of actions and their files.
     pub actions: ActionConfig,
-    /// Where log lines go.
+    /// Level and destination of log lines.
     pub log: LogConfig,
-    /// Where the PCP access log goes, when it is wanted.
+    /// Path of the PCP access log; `None` if it is off.
     pub access_log: Option<PathBuf>,
-    /// File with our process id; `None` in the foreground, unless one is named.
+    /// File with the agent's process id; `None` in the foreground, unless one is named.
     pub pidfile: Option<PathBuf>,
-    /// How to get a certificate when there is none; `None` when it was not
-    /// said where from.
+    /// Settings for obtaining a certificate if there is none; `None` if no CA is configured.
     pub bootstrap: Option<BootstrapConfig>,
-    /// The revocation list that comes from `bootstrap`'s CA; `None` when there
-    /// is no such CA, or the operator named another list or wants none.
+    /// The revocation list that comes from `bootstrap`'s CA; `None` if there is no such CA, or the
+    /// operator named another list or disabled it.
     pub crl_from_ca: Option<PathBuf>,
-    /// Things the operator should know, to be logged once logging works.
+    /// Notices for the operator, logged once logging works.
     pub notes: Vec<String>,
 }
 
 /// The part of the configuration that concerns actions and their files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionConfig {
-    /// `https://host:port` of the servers with task files, in order.
+    /// `https://host:port` of the servers with task files, in order of preference.
     pub primary_uris: Vec<String>,
-    /// Proxy for downloads.
+    /// HTTP proxy for downloads; `None` connects directly.
     pub proxy: Option<ProxyUri>,
-    /// Limit for the connect of a download.
+    /// Timeout of the connection of a download.
     pub download_connect_timeout: Duration,
-    /// Limit for a whole download.
+    /// Timeout of a whole download.
     pub download_timeout: Duration,
-    /// Directory of external modules; `None` when the default one is missing.
+    /// Directory of external modules; `None` if the default one is missing.
     pub modules_dir: Option<PathBuf>,
-    /// Directory of their configuration.
+    /// Directory of the external modules' configuration.
     pub modules_config_dir: PathBuf,
-    /// Directory of results.
+    /// Directory of results (the spool).
     pub spool_dir: PathBuf,
-    /// How long results are kept; `None` for ever.
+    /// Time for which results are kept; `None` keeps them forever.
     pub spool_ttl: Option<Duration>,
-    /// Directory of task files.
+    /// Directory of cached task files.
     pub cache_dir: PathBuf,
-    /// How long unused task files are kept; `None` for ever.
+    /// Time for which unused task files are kept; `None` keeps them forever.
     pub cache_ttl: Option<Duration>,
-    /// Largest result that is sent.
+    /// Largest message that is sent, in bytes.
     pub max_message_bytes: usize,
-    /// Actions at the same time.
+    /// Maximum number of actions that run at the same time.
     pub concurrency: usize,
-    /// Bytes of output carried in a result, per stream.
+    /// Maximum output carried in a result, in bytes per stream.
     pub max_output_bytes: u64,
-    /// Bytes of output kept on the disk, per stream.
+    /// Maximum output kept on disk, in bytes per stream.
     pub max_spool_output_bytes: u64,
-    /// How long an action may run; `None` for no limit.
+    /// Longest time an action may run; `None` for no limit.
     pub action_timeout: Option<Duration>,
     /// Age up to which facts count as fresh.
     pub facts_min_interval: Duration,
 }
 
-/// Command line over file over defaults.
+/// Loads the configuration: the command line overrides the file, which overrides defaults.
 pub fn load(arguments: &Arguments) -> Result<Config, ConfigError> {
     load_with(arguments, &DefaultPaths::for_this_user())
 }
 
-/// The same with other default places.
+/// Like [`load`], with other default paths.
 pub fn load_with(arguments: &Arguments, paths: &DefaultPaths) -> Result<Config, ConfigError> {
     let (path, named) = match &arguments.config_file {
         Some(path) => (PathBuf::from(path), true),
         None => (paths.config_file.clone(), false),
     };
-    // pxp-agent starts without the file it was told to read; so do we, but a
+    // pxp-agent starts without the file named on its command line, and so does tutti-agent, but a
     // typo in the name deserves a line in the log.
     let missing = named && !path.exists();
     let from_file = file::read(&path, named && !missing)?;

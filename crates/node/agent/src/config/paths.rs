@@ -1,38 +1,36 @@
-//! Where things are when nobody says: pxp-agent's places, so that a node can
-//! change agents without moving files.
+//! Default paths: those of pxp-agent, so that a node can change agents without moving files.
 //!
-//! The rule that must hold: root uses the system's directories, anybody else
-//! their own home and nothing outside of it.
+//! Invariant: root uses the system's directories, any other user only the own home directory.
 
 use std::path::{Path, PathBuf};
 
-/// The default places.
+/// The default paths for one user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DefaultPaths {
-    /// `pxp-agent.conf`.
+    /// Path of the configuration file `pxp-agent.conf`.
     pub config_file: PathBuf,
-    /// Log file.
+    /// Path of the log file.
     pub logfile: PathBuf,
-    /// PCP access log.
+    /// Path of the PCP access log.
     pub pcp_access_logfile: PathBuf,
-    /// PID file.
+    /// Path of the PID file.
     pub pidfile: PathBuf,
-    /// External modules.
+    /// Directory of external modules.
     pub modules_dir: PathBuf,
-    /// Their configuration.
+    /// Directory of the external modules' configuration.
     pub modules_config_dir: PathBuf,
-    /// Results.
+    /// Directory of results (the spool).
     pub spool_dir: PathBuf,
-    /// Downloaded task files.
+    /// Directory of downloaded task files.
     pub task_cache_dir: PathBuf,
-    /// Puppet's `ssldir`.
+    /// Puppet's `ssldir`, with certificates and keys.
     pub ssl_dir: PathBuf,
 }
 
 // === impl DefaultPaths ===
 
 impl DefaultPaths {
-    /// The places for the user this process runs as.
+    /// The paths for the user that this process runs as.
     pub fn for_this_user() -> Self {
         if rustix::process::geteuid().is_root() {
             return Self::system();
@@ -41,7 +39,7 @@ impl DefaultPaths {
         Self::below_home(&home)
     }
 
-    /// The places of a system service.
+    /// The paths of a system service.
     pub fn system() -> Self {
         let log = Path::new("/var/log/puppetlabs/pxp-agent");
         let opt = Path::new("/opt/puppetlabs/pxp-agent");
@@ -59,7 +57,7 @@ impl DefaultPaths {
         }
     }
 
-    /// The places of somebody who is not root.
+    /// The paths of a user other than root.
     pub fn below_home(home: &Path) -> Self {
         let base = home.join(".puppetlabs");
         let opt = base.join("opt/pxp-agent");

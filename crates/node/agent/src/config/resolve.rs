@@ -1,7 +1,7 @@
-//! From what was written to what it means.
+//! Conversion of written settings to the effective configuration.
 //!
-//! The rule that must hold: every check that needs no network is made here,
-//! before anything is started, and its message names the option.
+//! Invariant: every check that needs no network is made here, before anything is started, and its
+//! message names the option.
 
 use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
@@ -79,8 +79,8 @@ pub(super) fn resolve(
     })
 }
 
-/// The file that keeps a second agent from starting. As with pxp-agent, one that was told to stay in
-/// the foreground takes no default file: it may run beside the service.
+/// Path of the PID file, which keeps a second agent from starting. As with pxp-agent, an agent in
+/// the foreground has no default file: it may run beside the service.
 fn pidfile(settings: &Settings, paths: &DefaultPaths) -> Option<PathBuf> {
     match &settings.pidfile {
         Some(named) => Some(path_or(Some(named), &paths.pidfile)),
@@ -89,7 +89,7 @@ fn pidfile(settings: &Settings, paths: &DefaultPaths) -> Option<PathBuf> {
     }
 }
 
-/// The command line's one broker replaces the file's list.
+/// The broker of the command line replaces the file's list.
 fn brokers(cli: &Settings, file: &Settings) -> Result<Vec<BrokerUri>, ConfigError> {
     let parse = |option, text: &str| -> Result<BrokerUri, ConfigError> {
         text.parse()
@@ -309,8 +309,8 @@ fn concurrency(settings: &Settings) -> Result<usize, ConfigError> {
     }
 }
 
-/// A directory that was named must be there; the default one may be missing,
-/// because the modules that matter are built in.
+/// Directory of external modules. A named one must exist; the default one may be missing, because
+/// the important modules are built in.
 fn modules_dir(
     settings: &Settings,
     paths: &DefaultPaths,
@@ -338,7 +338,7 @@ fn ttl_of(option: &'static str, text: Option<&str>) -> Result<Option<Duration>, 
         .map_err(|e| ConfigError::invalid(option, format!("'{}' {e}", text.unwrap_or_default())))
 }
 
-/// `host`, `host:port` or `https://host[:port]` as `https://host:port`.
+/// Normalizes `host`, `host:port` or `https://host[:port]` to `https://host:port`.
 fn primary_uri(text: &str) -> Result<String, ConfigError> {
     let invalid = || {
         ConfigError::invalid(

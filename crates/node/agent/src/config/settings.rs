@@ -1,15 +1,15 @@
-//! Every option once: its name, its type and what it is for.
+//! All options: name, type and purpose.
 //!
-//! [`Settings`] is what one source (the command line or the file) says; a
-//! `None` is an option that the source does not mention. The rule that must
-//! hold: names are those of pxp-agent's `pxp-agent.conf`, so that an existing
-//! file and an existing command line work unchanged; what is ours is marked.
+//! [`Settings`] holds the values of one source (the command line or the file); a `None` is an
+//! option that the source does not set. Invariant: names are those of pxp-agent's `pxp-agent.conf`,
+//! so that an existing file and an existing command line work unchanged; options of Tutti alone are
+//! marked.
 
 use clap::{ArgAction, Args};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The options of `tutti-agent`, as written by a person.
+/// The options of `tutti-agent`, as written by the user.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct Settings {
@@ -65,7 +65,7 @@ pub struct Settings {
     /// Seconds for a whole download
     #[arg(long, value_name = "SECS")]
     pub task_download_timeout: Option<u32>,
-    /// CA certificate(s), PEM
+    /// CA certificate or bundle of certificates, PEM
     #[arg(long, value_name = "FILE")]
     pub ssl_ca_cert: Option<String>,
     /// Certificate of this agent with its chain, PEM
@@ -74,7 +74,7 @@ pub struct Settings {
     /// Private key of this agent, PEM, not encrypted
     #[arg(long, value_name = "FILE")]
     pub ssl_key: Option<String>,
-    /// Revocation lists, PEM
+    /// Revocation lists of the CAs, PEM
     #[arg(long, value_name = "FILE")]
     pub ssl_crl: Option<String>,
     /// Log file; '-' for standard output
@@ -98,16 +98,16 @@ pub struct Settings {
     /// Directory of the external modules' configuration
     #[arg(long, value_name = "DIR")]
     pub modules_config_dir: Option<String>,
-    /// Directory of results
+    /// Directory of results (the spool)
     #[arg(long, value_name = "DIR")]
     pub spool_dir: Option<String>,
-    /// How long results are kept: <n>m, <n>h or <n>d; 0d keeps them for ever
+    /// Time for which results are kept: <n>m, <n>h or <n>d; 0d keeps them forever
     #[arg(long, value_name = "TTL")]
     pub spool_dir_purge_ttl: Option<String>,
     /// Directory of downloaded task files
     #[arg(long, value_name = "DIR")]
     pub task_cache_dir: Option<String>,
-    /// How long unused task files are kept: <n>m, <n>h or <n>d; 0d for ever
+    /// Time for which unused task files are kept: <n>m, <n>h or <n>d; 0d forever
     #[arg(long, value_name = "TTL")]
     pub task_cache_dir_purge_ttl: Option<String>,
     /// Largest result that is sent, in bytes
@@ -116,7 +116,7 @@ pub struct Settings {
     /// Stay in the foreground (tutti-agent always does)
     #[arg(long, num_args = 0..=1, default_missing_value = "true", require_equals = true)]
     pub foreground: Option<bool>,
-    /// PID file
+    /// File with the agent's process id (PID file)
     #[arg(long, value_name = "FILE")]
     pub pidfile: Option<String>,
 
@@ -166,7 +166,7 @@ pub struct Settings {
     pub ssl_dir: Option<String>,
 }
 
-/// The whole command line, less the subcommands.
+/// The whole command line, without the subcommands.
 #[derive(Debug, Clone, Default, Args)]
 pub struct Arguments {
     /// Configuration file (.conf in HOCON, or .json)
@@ -175,7 +175,7 @@ pub struct Arguments {
     /// Log more: the same as --loglevel debug; twice for trace
     #[arg(short, long, action = ArgAction::Count)]
     pub verbose: u8,
-    /// All options that may also stand in the file.
+    /// All options that may also be in the file.
     #[command(flatten)]
     pub settings: Settings,
 }
@@ -183,7 +183,7 @@ pub struct Arguments {
 // === impl Settings ===
 
 impl Settings {
-    /// The options this source mentions, by name.
+    /// The options that this source sets, by name.
     pub fn mentioned(&self) -> Map<String, Value> {
         let Ok(Value::Object(all)) = serde_json::to_value(self) else {
             return Map::new();
@@ -191,7 +191,7 @@ impl Settings {
         all.into_iter().filter(|(_, v)| !v.is_null()).collect()
     }
 
-    /// `self` where it says something, `below` where it does not.
+    /// Values of `self`, and of `below` for options that `self` does not set.
     #[must_use]
     pub fn over(&self, below: &Self) -> Self {
         let mut all = below.mentioned();
@@ -201,7 +201,7 @@ impl Settings {
     }
 }
 
-/// `pcp-version: 2` is as clear as `pcp-version: "2"`.
+/// Accepts `pcp-version: 2` as well as `pcp-version: "2"`.
 fn text_or_number<'de, D>(deserializer: D) -> Result<Option<String>, D::Error>
 where
     D: serde::Deserializer<'de>,

@@ -1,8 +1,7 @@
-//! Which certificate is ours, and what to do when there is none yet.
+//! Paths of the agent's certificate files, and the bootstrap if there is no certificate yet.
 //!
-//! The rule that must hold: files named by the user are used as named; the
-//! others stand where Puppet puts them, so a node that Puppet already manages
-//! needs no option at all.
+//! Invariant: files named by the user are used as named; the others are in Puppet's ssl directory,
+//! so a node that Puppet already manages needs no option at all.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +14,7 @@ use super::settings::Settings;
 use crate::bootstrap::{BootstrapConfig, CaUri, Fingerprint, SslDir};
 use crate::defaults;
 
-/// The four files, and how to get them.
+/// The four files, and the bootstrap that obtains them.
 pub(super) struct Certificates {
     pub(super) files: TlsFiles,
     pub(super) bootstrap: Option<BootstrapConfig>,
@@ -62,10 +61,10 @@ pub(super) fn resolve(
     })
 }
 
-/// An explicit empty text means no revocation list, as with pxp-agent. With
-/// no text at all the standard one is used where certificates stand in their
-/// standard places; a configuration made for pxp-agent does not change its
-/// meaning because of a file that pxp-agent would not have looked at.
+/// Path of the revocation list. An explicit empty text means no list, as with pxp-agent. If the
+/// option is not set, the standard list is used if the certificates are in their standard paths; a
+/// configuration made for pxp-agent does not change its meaning because of a file that pxp-agent
+/// would not have read.
 fn crl(settings: &Settings, standard: &TlsFiles, notes: &mut Vec<String>) -> Option<PathBuf> {
     match settings.ssl_crl.as_deref() {
         Some("") => None,
@@ -89,7 +88,7 @@ fn bootstrap(
     };
     let standard = layout.files(&certname);
     if files.ca != standard.ca || files.cert != standard.cert || files.key != standard.key {
-        // Certificates of somebody else's making: they must be there.
+        // Certificates that were installed by other means must exist.
         return Ok(None);
     }
     let server: CaUri = ca_uri
@@ -113,7 +112,7 @@ fn bootstrap(
     }))
 }
 
-/// What the user says, else the one pair that is there, else the host's name.
+/// The certname set by the user, else that of the only existing pair, else the host's name.
 fn certname(settings: &Settings, ssl_dir: &Path) -> Result<Certname, ConfigError> {
     let name = match settings.certname.as_deref() {
         Some(name) => name.to_owned(),
@@ -141,7 +140,7 @@ fn only_pair(ssl_dir: &Path) -> Option<String> {
     names.next().is_none().then_some(only)
 }
 
-/// This host's name, in lower case as Puppet has it.
+/// This host's name, in lower case as in Puppet.
 pub fn host_name() -> String {
     rustix::system::uname()
         .nodename()

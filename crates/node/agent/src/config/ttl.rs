@@ -1,15 +1,15 @@
-//! Lifetimes as pxp-agent writes them: `14d`, `36h`, `90m`.
+//! Lifetimes in pxp-agent's notation: `14d`, `36h`, `90m`.
 //!
-//! The rule that must hold: zero in any unit means "never", not "at once".
+//! Invariant: zero in any unit means "never", not "at once".
 
 use std::time::Duration;
 
-/// Why a text is not a lifetime.
+/// Error for a text that is not a lifetime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("must be a whole number followed by m, h or d")]
 pub struct TtlError;
 
-/// Parses a lifetime; `None` when it is zero.
+/// Parses a lifetime; `None` if it is zero.
 pub fn parse(text: &str) -> Result<Option<Duration>, TtlError> {
     let text = text.trim();
     let unit_seconds = match text.chars().last() {

@@ -1,28 +1,29 @@
-//! What a connection says of the agent in its upgrade: [`Announce`].
+//! Capabilities that a connection announces in its upgrade: [`Announce`].
 //!
-//! The rule that must hold: it is asked anew for each connection, and while one lasts now and
-//! again, because the memory that the agent vouches with can be lost or replaced under it.
+//! Invariant: they are read anew for each connection, and periodically while one lasts, because the
+//! spool whose id is announced can be lost or replaced meanwhile.
 
 use std::sync::Arc;
 
 use tokio::time::sleep;
 
-/// Who knows what is to be announced.
+/// Source of the announced capabilities.
 pub trait Announce: Send + Sync {
-    /// What is true now. May wait for the disk.
+    /// The current capabilities. May block on the disk.
     fn capabilities(&self) -> pxp::Capabilities;
-    /// Whether a peer is known that goes by it. If not, news can wait for the next connection.
+    /// True if a peer is known that uses the announcement. Otherwise changes can wait for the next
+    /// connection.
     fn is_heeded(&self) -> bool;
 }
 
-/// The header's value, as it is true now; `None` when the runtime is going down.
+/// The current value of the header; `None` when the runtime is shutting down.
 pub(super) async fn now(announce: &Arc<dyn Announce>) -> Option<String> {
     let announce = Arc::clone(announce);
     let asked = tokio::task::spawn_blocking(move || announce.capabilities().to_string());
     asked.await.ok()
 }
 
-/// Returns when `announced` is no longer true and a peer goes by it.
+/// Returns when `announced` is no longer true and a peer uses it.
 pub(super) async fn is_outdated(
     announce: &Arc<dyn Announce>,
     announced: &str,

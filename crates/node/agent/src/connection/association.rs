@@ -1,38 +1,37 @@
-//! Becoming a member of the broker's inventory.
+//! Association of the client with the broker's inventory.
 //!
-//! On a version 2 connection that has happened by the time the upgrade is
-//! done. On version 1 the client asks ([`Association::request`]) and must not
-//! send anything else before the answer. Pure: messages in, [`Verdict`] out.
-//! The rule that must hold: only an answer that names our request counts.
+//! On a version 2 connection it is complete with the upgrade. On version 1 the client requests it
+//! ([`Association::request`]) and must not send anything else before the answer. Pure: messages in,
+//! [`Verdict`] out. Invariant: only an answer that names this request counts.
 
 use pcp::types::{
     ASSOCIATE_REQUEST, ASSOCIATE_RESPONSE, AssociateResponse, ERROR_MESSAGE, TTL_EXPIRED,
 };
 use pcp::{Message, MessageId, PcpUri};
 
-/// An association under way.
+/// An association request without an answer yet.
 #[derive(Debug)]
 pub struct Association {
     request_id: MessageId,
 }
 
-/// What a message means for the association.
+/// Meaning of a message for the association.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing.
+    /// The message does not concern this association.
     NotMine,
-    /// We are a member.
+    /// The client is associated.
     Associated,
-    /// The broker said no.
+    /// The broker refused, for this reason.
     Refused(String),
-    /// The request went astray; a new connection may do better.
+    /// The request failed for this reason; a new connection may succeed.
     Failed(String),
 }
 
 // === impl Association ===
 
 impl Association {
-    /// Starts one: the message to send, and what waits for its answer.
+    /// Creates the message to send, and the state that waits for its answer.
     pub fn request(own: &PcpUri) -> (Message, Self) {
         let message = Message::new(ASSOCIATE_REQUEST, None)
             .to(PcpUri::broker())
@@ -41,7 +40,7 @@ impl Association {
         (message, Self { request_id })
     }
 
-    /// Looks at a received message.
+    /// Evaluates a received message.
     pub fn consider(&self, message: &Message) -> Verdict {
         match message.message_type.as_str() {
             ASSOCIATE_RESPONSE => self.response(message),

@@ -1,13 +1,11 @@
 //! Wait before the next connection attempt: [`Backoff`].
 //!
-//! [`Backoff`] is a pure state machine: cause in, wait out; randomness is
-//! handed in. The rule that must hold: the first wait after a settled
-//! connection is spread evenly over `spread`, so that a fleet that lost its
-//! broker at the same instant does not come back at the same instant, and
-//! every later wait is drawn between the cause's floor and three times the
-//! wait before it, never above the cause's ceiling. While the broker's port is
-//! closed the waits are a short series of their own: they double, half of each
-//! is random, and they end at a few seconds.
+//! [`Backoff`] is a pure state machine: cause in, wait out; randomness is passed in. Invariant: the
+//! first wait after a settled connection is spread evenly over `spread`, so that a fleet that lost
+//! its broker at the same instant does not reconnect at the same instant, and every later wait is
+//! drawn between the cause's floor and three times the wait before it, never above the cause's
+//! ceiling. While the broker's port is closed the waits are a separate, short series: they double,
+//! half of each is random, and they end at a few seconds.
 
 use std::time::Duration;
 
@@ -15,21 +13,20 @@ use rand::{Rng, RngExt};
 
 use crate::defaults;
 
-/// Why the agent has to wait.
+/// Reason for which the agent has to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cause {
     /// The connection broke, or an attempt did not lead to one.
     Lost,
-    /// Nothing listens on the broker's port: it is being started, most likely.
+    /// No process listens on the broker's port: most likely it is being started.
     PortClosed,
-    /// The broker answered and said no: it will say so again until somebody
-    /// changes its rules or our certificate.
+    /// The broker refused: it will refuse again until its rules or this agent's certificate change.
     Denied,
-    /// Another agent with our certname took our place.
+    /// Another agent with the same certname replaced this connection.
     Superseded,
 }
 
-/// The limits of the series, all configurable so that tests need not wait.
+/// Limits of the waits, all configurable so that tests need not wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Upper end of the first wait (its lower end is zero).
@@ -42,7 +39,7 @@ pub struct Limits {
     pub closed_ceiling: Duration,
     /// Lower end of the wait after a refusal.
     pub denied_floor: Duration,
-    /// Lower end of the wait after another agent took our place.
+    /// Lower end of the wait after another agent replaced the connection.
     pub superseded_floor: Duration,
     /// Upper end after a refusal or a superseding.
     pub long_ceiling: Duration,
@@ -62,20 +59,20 @@ impl Default for Limits {
     }
 }
 
-/// The series of waits since the last settled connection.
+/// The waits since the last settled connection.
 #[derive(Debug)]
 pub struct Backoff {
     limits: Limits,
-    /// The last wait; `None` when the series starts anew.
+    /// The last wait; `None` at the start of the series.
     previous: Option<Duration>,
-    /// Upper end of the last wait for a closed port; `None` when it was not closed.
+    /// Upper end of the last wait for a closed port; `None` if it was not closed.
     closed: Option<Duration>,
 }
 
 // === impl Backoff ===
 
 impl Backoff {
-    /// A series that has not begun.
+    /// Creates a series that has not begun.
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
@@ -84,7 +81,7 @@ impl Backoff {
         }
     }
 
-    /// A connection held long enough to be believed: the series starts anew.
+    /// Restarts the series, because a connection lasted long enough to count as stable.
     pub fn reset(&mut self) {
         self.previous = None;
     }
@@ -116,14 +113,13 @@ impl Backoff {
         between(upper / 2, upper, rng)
     }
 
-    /// A short wait that is not part of the series: before the next broker
-    /// of the list is tried.
+    /// A short wait outside of the series, before the next broker of the list is tried.
     pub fn step(&self, rng: &mut impl Rng) -> Duration {
         between(Duration::ZERO, self.limits.spread, rng)
     }
 }
 
-/// A wait drawn evenly from `low..=high`; `low` when the range is empty.
+/// A wait drawn evenly from `low..=high`; `low` if the range is empty.
 fn between(low: Duration, high: Duration, rng: &mut impl Rng) -> Duration {
     if high <= low {
         return low;
@@ -148,8 +144,8 @@ mod tests {
     }
 
     proptest! {
-        /// Waits for a closed port are short and random by half, whatever came before,
-        /// and the series of the other causes goes on behind them.
+        /// Waits for a closed port are short and half random, regardless of earlier waits, and the
+        /// series of the other causes continues after them.
         #[test]
         fn waits_for_a_closed_port_are_short_and_leave_the_other_series_alone(
             before in prop::collection::vec(cause(), 0..10),
@@ -209,7 +205,7 @@ mod tests {
             }
         }
 
-        /// A reset starts the series anew, however long it was.
+        /// A reset restarts the series, regardless of its length.
         #[test]
         fn after_a_reset_the_first_wait_is_short_again(length in 0_usize..30, seed: u64) {
             let limits = Limits::default();
@@ -233,7 +229,7 @@ mod tests {
             let tenth = usize::try_from(wait.as_millis() / 100).expect("small");
             tenths[tenth.min(9)] += 1;
         }
-        // Ten even parts of 1,000 each, give or take.
+        // Ten equal parts of about 1,000 each.
         assert!(tenths.iter().all(|n| (800..1200).contains(n)), "{tenths:?}");
     }
 

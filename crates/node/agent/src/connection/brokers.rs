@@ -1,9 +1,8 @@
-//! Which broker to try next.
+//! Selection of the next broker to try.
 //!
-//! [`Brokers`] is the configured list and a position in it; it knows nothing
-//! of sockets or clocks. The rule that must hold: a broker is left only after
-//! it failed, every broker of the list is tried once before the back-off
-//! grows, and the first of the list is the one to come home to.
+//! [`Brokers`] is the configured list and a position in it; it has no sockets or clocks. Invariant:
+//! a broker is left only after it failed, every broker of the list is tried once before the
+//! back-off grows, and the first of the list is the preferred one, to which the agent returns.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +12,7 @@ use rand::seq::SliceRandom;
 
 use crate::{authority, defaults};
 
-/// `wss://host[:port][/path]` as it stands in the configuration.
+/// Address of a broker, `wss://host[:port][/path]`, as configured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BrokerUri {
     text: String,
@@ -22,18 +21,18 @@ pub struct BrokerUri {
     path: String,
 }
 
-/// Why a text is not the address of a broker.
+/// Reason for which a text is not the address of a broker.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BrokerUriError {
-    /// Plain `ws://`, `https://` or nothing at all.
+    /// The text begins with `ws://` or `https://`, or has no scheme.
     #[error("broker address '{0}' must start with wss://")]
     NotWss(String),
-    /// Not a URI, or one without a host.
+    /// The text is not a URI, or has no host.
     #[error("broker address '{0}' is not of the form wss://HOST[:PORT]/PATH")]
     Malformed(String),
 }
 
-/// The list of brokers and the one in use.
+/// The list of brokers and the position of the one in use.
 #[derive(Debug)]
 pub struct Brokers {
     uris: Vec<BrokerUri>,
@@ -49,7 +48,7 @@ impl BrokerUri {
         &self.host
     }
 
-    /// Port, 8142 when none is given.
+    /// Port; 8142 if none is given.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -59,8 +58,8 @@ impl BrokerUri {
         &self.path
     }
 
-    /// The path to ask for when the client type has to stand in it, as PCP
-    /// version 2 wants it: `/pcp2` and `/pcp2/` both become `/pcp2/agent`.
+    /// The path with the client type appended, as PCP version 2 requires: `/pcp2` and `/pcp2/` both
+    /// become `/pcp2/agent`.
     pub fn path_with_type(&self, client_type: &str) -> String {
         let (path, query) = match self.path.split_once('?') {
             Some((path, query)) => (path, Some(query)),
@@ -113,7 +112,7 @@ impl FromStr for BrokerUri {
 // === impl Brokers ===
 
 impl Brokers {
-    /// `uris` in order of preference; `None` when there are none.
+    /// Creates the list from `uris` in order of preference; `None` if it is empty.
     pub fn new(uris: Vec<BrokerUri>) -> Option<Self> {
         (!uris.is_empty()).then_some(Self {
             uris,
@@ -122,34 +121,34 @@ impl Brokers {
         })
     }
 
-    /// Puts the list in an order of its own, so that a fleet with the same
-    /// list does not put all its load on the first broker.
+    /// Shuffles the list, so that a fleet with the same list does not put all its load on the first
+    /// broker.
     pub fn shuffle(&mut self, rng: &mut impl Rng) {
         self.uris.shuffle(rng);
     }
 
-    /// The broker to try.
+    /// The broker to try or in use.
     pub fn current(&self) -> &BrokerUri {
         &self.uris[self.current]
     }
 
-    /// The broker to come home to.
+    /// The preferred broker: the first of the list.
     pub fn preferred(&self) -> &BrokerUri {
         &self.uris[0]
     }
 
-    /// Whether the broker in use is the preferred one.
+    /// True if the broker in use is the preferred one.
     pub fn at_home(&self) -> bool {
         self.current == 0
     }
 
-    /// The current broker works.
+    /// Records that the current broker works.
     pub fn settled(&mut self) {
         self.failed_in_a_row = 0;
     }
 
-    /// The current broker failed: moves to the next. True when by now every
-    /// broker of the list has failed once, so that it is time to wait.
+    /// Records that the current broker failed, and moves to the next. True if every broker of the
+    /// list has now failed once, so that it is time to wait.
     pub fn failed(&mut self) -> bool {
         self.current = (self.current + 1) % self.uris.len();
         self.failed_in_a_row += 1;
@@ -160,7 +159,7 @@ impl Brokers {
         round_over
     }
 
-    /// The preferred broker is back.
+    /// Switches to the preferred broker, which is reachable again.
     pub fn go_home(&mut self) {
         self.current = 0;
         self.failed_in_a_row = 0;

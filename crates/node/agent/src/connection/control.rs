@@ -1,14 +1,14 @@
-//! Frames that overtake messages: [`Control`], from whoever has one to write to the writer.
+//! Control frames, which overtake messages: [`Control`], queued for the writer.
 
 use bytes::Bytes;
 
-/// Written before any message that waits.
+/// A frame that is written before any waiting message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Control {
-    /// Our keepalive.
+    /// Keepalive ping of this agent.
     Ping,
-    /// The answer to the peer's.
+    /// Answer to a ping of the peer.
     Pong(Bytes),
-    /// The end.
+    /// End of the connection.
     Close { code: u16, reason: String },
 }

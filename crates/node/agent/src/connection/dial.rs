@@ -1,9 +1,9 @@
-//! From an address to an open WebSocket.
+//! Connection attempt: from an address to an open WebSocket.
 //!
-//! [`dial`] does name resolution, TCP, the proxy's tunnel, TLS and the upgrade
-//! within one time limit. The rule that must hold: the server's chain, host
-//! name, certname and revocation are checked before a byte of ours goes out, and the
-//! name we go by is the one in the certificate that we have just shown.
+//! [`dial`] does name resolution, TCP, the proxy's tunnel, TLS and the upgrade within one time
+//! limit. Invariant: the server's chain, host name, certname and revocation are checked before any
+//! application data is sent, and the agent's PCP URI contains the name in the certificate that it
+//! has just presented.
 
 use std::io::ErrorKind;
 use std::time::Duration;
@@ -30,16 +30,16 @@ use crate::defaults;
 #[derive(Debug)]
 pub(super) struct Dialed {
     pub(super) stream: TlsStream<TcpStream>,
-    /// What the broker sent right behind its answer.
+    /// Bytes that the broker sent right after its answer.
     pub(super) received: BytesMut,
     pub(super) broker: BrokerUri,
-    /// Our address on this connection.
+    /// PCP URI of this agent on this connection.
     pub(super) own: PcpUri,
-    /// What it was told that we can.
+    /// The capabilities that were announced to the broker.
     pub(super) announced: String,
 }
 
-/// Why there is none.
+/// Reason for which the attempt failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum DialError {
     #[error("certificates cannot be loaded")]
@@ -74,7 +74,7 @@ pub(super) enum DialError {
 // === impl DialError ===
 
 impl DialError {
-    /// Whether the broker understood us and said no.
+    /// True if the broker understood the request and refused it.
     pub(super) fn is_refusal(&self) -> bool {
         matches!(
             self,
@@ -109,7 +109,7 @@ pub(super) async fn dial(
     .unwrap_or(Err(DialError::Timeout(config.connection_timeout)))
 }
 
-/// Whether `broker` takes TCP connections: the cheapest question there is.
+/// True if `broker` accepts TCP connections: the cheapest check there is.
 pub(super) async fn is_reachable(config: &ConnectionConfig, broker: &BrokerUri) -> bool {
     matches!(
         timeout(config.connection_timeout, tunnel(config, broker)).await,
@@ -134,7 +134,7 @@ async fn dial_unbounded(
     })
 }
 
-/// TLS with `broker`, whose certificate has been checked.
+/// Performs the TLS handshake with `broker` and checks its certificate.
 pub(super) async fn connect_tls(
     config: &ConnectionConfig,
     broker: &BrokerUri,
@@ -157,8 +157,7 @@ fn handshake_error(to: String, source: std::io::Error) -> DialError {
     }
 }
 
-/// Our address: the common name of our certificate, wherever in the subject
-/// it stands.
+/// This agent's PCP URI, with the common name of its certificate, at any position in the subject.
 fn own_uri(config: &ConnectionConfig) -> Result<PcpUri, DialError> {
     let leaf = CertificateDer::from_pem_file(&config.tls.cert)
         .map_err(|error| DialError::Certificate(error.to_string()))?;
@@ -168,7 +167,7 @@ fn own_uri(config: &ConnectionConfig) -> Result<PcpUri, DialError> {
         .map_err(|error| DialError::Certificate(error.to_string()))
 }
 
-/// TCP to the broker, through the proxy if there is one.
+/// Opens the TCP connection to the broker, through the proxy if there is one.
 async fn tunnel(config: &ConnectionConfig, broker: &BrokerUri) -> Result<TcpStream, DialError> {
     let Some(proxy) = &config.proxy else {
         return connect(broker.host(), broker.port(), broker.authority()).await;
@@ -196,7 +195,7 @@ async fn connect(host: &str, port: u16, to: String) -> Result<TcpStream, DialErr
         .map_err(|source| DialError::Connect { to, source })
 }
 
-/// The HTTP upgrade; returns what the broker sent right behind its answer.
+/// Performs the HTTP upgrade; returns the bytes that the broker sent right after its answer.
 async fn upgrade(
     stream: &mut TlsStream<TcpStream>,
     version: PcpVersion,

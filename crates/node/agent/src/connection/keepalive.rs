@@ -1,39 +1,38 @@
-//! Finding out that a broker is gone although its TCP connection is not.
+//! Detection of a broker that is gone although its TCP connection is not.
 //!
-//! [`Keepalive`] is a pure state machine over instants. A ping goes out every
-//! `interval`; whatever is received afterwards answers it. After a miss the
-//! next ping follows at once, so a half-open connection is noticed within
-//! `interval + (allowed + 1) * pong_timeout` and not after several intervals.
-//! The rule that must hold: a ping that is still waiting behind a large
-//! message of ours is not counted as missed.
+//! [`Keepalive`] is a pure state machine over instants. A ping is sent every `interval`; anything
+//! received afterwards answers it. After a miss the next ping follows at once, so a half-open
+//! connection is detected within `interval + (allowed + 1) * pong_timeout` and not after several
+//! intervals. Invariant: a ping that is still waiting behind a large outgoing message is not
+//! counted as missed.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How often to ping and when to give up.
+/// Intervals of pings, and the number of misses allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeepaliveConfig {
-    /// From ping to ping.
+    /// Time between two pings.
     pub interval: Duration,
-    /// How long an answer may take.
+    /// Time limit of an answer.
     pub pong_timeout: Duration,
-    /// How many misses in a row are forgiven.
+    /// Number of misses in a row that are allowed.
     pub allowed_misses: u32,
 }
 
-/// What to do now.
+/// Next step of the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Step {
-    /// Nothing before this instant.
+    /// Nothing to do before this instant.
     Wait(Instant),
-    /// Nothing until [`Keepalive::ping_written`] is called.
+    /// Nothing to do until [`Keepalive::ping_written`] is called.
     WaitForWriter,
-    /// Write a ping.
+    /// Write a ping now.
     Ping,
-    /// The broker is gone: this many pings in a row went unanswered.
+    /// The broker is gone: this many pings in a row are unanswered.
     Dead {
-        /// Unanswered pings in a row.
+        /// Number of unanswered pings in a row.
         missed: u32,
     },
 }
@@ -45,7 +44,7 @@ enum State {
     Asked { sent: Instant, deadline: Instant },
 }
 
-/// The state of one connection.
+/// Keepalive state of one connection.
 #[derive(Debug)]
 pub struct Keepalive {
     config: KeepaliveConfig,
@@ -56,7 +55,7 @@ pub struct Keepalive {
 // === impl Keepalive ===
 
 impl Keepalive {
-    /// A connection that was established at `now`.
+    /// The state of a connection that was established at `now`.
     pub fn new(config: KeepaliveConfig, now: Instant) -> Self {
         Self {
             config,
@@ -67,7 +66,7 @@ impl Keepalive {
         }
     }
 
-    /// Moves on to `now` and says what is to be done.
+    /// Advances to `now` and returns the next step.
     pub fn poll(&mut self, now: Instant) -> Step {
         match self.state {
             State::Queued => Step::WaitForWriter,
@@ -90,7 +89,7 @@ impl Keepalive {
         }
     }
 
-    /// The ping asked for by [`Step::Ping`] has reached the socket.
+    /// Records that the ping requested by [`Step::Ping`] has reached the socket.
     pub fn ping_written(&mut self, now: Instant) {
         if self.state == State::Queued {
             self.state = State::Asked {
@@ -100,7 +99,7 @@ impl Keepalive {
         }
     }
 
-    /// Something was received.
+    /// Records that data was received.
     pub fn heard(&mut self) {
         self.missed = 0;
         if let State::Asked { sent, .. } = self.state {

@@ -1,9 +1,8 @@
-//! The way out: from any task to the socket that is up, if one is.
+//! Outgoing messages: from any task to the live socket, if there is one.
 //!
-//! [`LiveOutbox`] is the [`Outbox`] of the engine. The rule that must hold: a
-//! message belongs to one connection. It is either handed to that socket,
-//! which `send` waits for, or reported as not sent; none waits in memory for a
-//! connection to come, because the engine keeps results in its spool.
+//! [`LiveOutbox`] is the [`Outbox`] of the engine. Invariant: a message belongs to one connection.
+//! It is either handed to that socket, which `send` waits for, or reported as not sent; none waits
+//! in memory for a later connection, because the engine keeps results in its spool.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,15 +15,16 @@ use tokio::sync::{mpsc, oneshot, watch};
 use super::protocol::{Payload, PcpVersion};
 use actions::{NotSent, Outbox};
 
-/// A payload and who waits for its being written.
+/// A payload and the sender that waits until it is written.
 #[derive(Debug)]
 pub(crate) struct Outgoing {
     pub(crate) payload: Payload,
-    /// Dropped without a word when the connection ends first.
+    /// Notified once the payload is written; dropped without a message if the connection ends
+    /// first.
     pub(crate) written: Option<oneshot::Sender<()>>,
 }
 
-/// What a sender needs to know of the connection that is up.
+/// Properties of the live connection that senders need.
 #[derive(Debug, Clone)]
 pub(crate) struct Live {
     pub(crate) queue: mpsc::Sender<Outgoing>,
@@ -33,7 +33,7 @@ pub(crate) struct Live {
     pub(crate) message_ttl: Duration,
 }
 
-/// Sends through whatever connection is up.
+/// Sends through the live connection, if there is one.
 #[derive(Debug, Clone)]
 pub struct LiveOutbox {
     live: Arc<watch::Sender<Option<Live>>>,
@@ -41,7 +41,7 @@ pub struct LiveOutbox {
     max_message_bytes: usize,
 }
 
-/// While it exists, its connection is the one that is up.
+/// Guard of a published connection: while it exists, its connection is the live one.
 #[derive(Debug)]
 pub(crate) struct Published {
     outbox: LiveOutbox,
@@ -56,7 +56,7 @@ impl Live {
         self.version.encode(message, expires)
     }
 
-    /// Queues a message without waiting; false when there is no room.
+    /// Queues a message without waiting; false if the queue is full.
     pub(crate) fn try_send(&self, message: &Message) -> bool {
         let payload = self.encode(message);
         self.queue
@@ -71,7 +71,7 @@ impl Live {
 // === impl LiveOutbox ===
 
 impl LiveOutbox {
-    /// No connection yet. `max_message_bytes` bounds what is sent.
+    /// Creates an outbox without a connection. `max_message_bytes` limits the size of messages.
     pub fn new(max_message_bytes: usize) -> Self {
         Self {
             live: Arc::new(watch::Sender::new(None)),
@@ -102,7 +102,7 @@ impl Outbox for LiveOutbox {
         let live = self.live.borrow().clone().ok_or(NotSent::NotConnected)?;
         let message = body.into_message(to.clone(), live.own.clone());
         let payload = live.encode(&message);
-        // The result is in the payload now: it can be large.
+        // The payload now contains the result, which can be large.
         drop(message);
         if payload.len() > self.max_message_bytes {
             return Err(NotSent::TooLarge {
@@ -119,8 +119,7 @@ impl Outbox for LiveOutbox {
             .send(outgoing)
             .await
             .map_err(|_| NotSent::NotConnected)?;
-        // Without this our own sender would keep the queue of a dead
-        // connection open.
+        // Without this, this task's own sender would keep the queue of a dead connection open.
         drop(live);
         handed_over.await.map_err(|_| NotSent::NotConnected)
     }

@@ -1,11 +1,10 @@
-//! The connection to a PCP broker: one at a time, for ever.
+//! The connection to a PCP broker: one at a time, kept up permanently.
 //!
-//! [`Connection`] is the handle of the one task that connects, serves the
-//! session, waits, and connects again. Pure parts, each tested alone:
-//! [`backoff`], [`brokers`], [`reconnect`], [`keepalive`], [`association`],
-//! [`protocol`]. The rules that must hold: nothing that a broker does ends the
-//! task; certificates, key and revocation lists are read anew at every
-//! attempt; the task ends only with its handle.
+//! [`Connection`] is the handle of the single task that connects, serves the session, waits, and
+//! connects again. Pure parts, each tested alone: [`backoff`], [`brokers`], [`reconnect`],
+//! [`keepalive`], [`association`], [`protocol`]. Invariants: no behaviour of a broker ends the
+//! task; certificates, key and revocation lists are read anew at every attempt; the task ends only
+//! with its handle.
 
 mod announce;
 pub mod association;
@@ -45,68 +44,68 @@ pub use session::{Receive, Reply};
 
 use crate::defaults;
 
-/// Everything that decides how the agent connects.
+/// All settings of the connection.
 #[derive(Debug, Clone)]
 pub struct ConnectionConfig {
     /// Brokers in order of preference; at least one.
     pub brokers: Vec<BrokerUri>,
-    /// Put them in a random order first.
+    /// Shuffles the brokers at the start.
     pub shuffle_brokers: bool,
-    /// Reach them through this proxy.
+    /// HTTP proxy in front of the brokers; `None` connects directly.
     pub proxy: Option<ProxyUri>,
-    /// Which PCP to speak.
+    /// Version of PCP, 1 or 2.
     pub pcp_version: PcpVersion,
-    /// Who we are and whom we trust.
+    /// Certificate, key, CA bundle and revocation lists of the agent.
     pub tls: TlsFiles,
-    /// The certnames that brokers may have, beside the host name that is checked anyway.
+    /// Certnames that brokers may have, in addition to the check of the host name.
     pub broker_certnames: ServerCertnames,
-    /// For TCP, proxy, TLS and upgrade together.
+    /// Timeout of TCP, proxy, TLS and upgrade together.
     pub connection_timeout: Duration,
-    /// WebSocket pings.
+    /// Intervals of WebSocket pings.
     pub keepalive: KeepaliveConfig,
-    /// For the answer to a version 1 association.
+    /// Timeout of the answer to a version 1 association.
     pub association_timeout: Duration,
-    /// Life of a version 1 message.
+    /// Lifetime of a version 1 message.
     pub message_ttl: Duration,
-    /// Larger messages end the connection.
+    /// Largest message accepted, in bytes; a larger one ends the connection.
     pub max_incoming_bytes: usize,
-    /// Waits between attempts.
+    /// Limits of the waits between attempts.
     pub backoff: Limits,
-    /// A connection that lasted this long was a good one.
+    /// Duration after which a connection counts as settled.
     pub settled_after: Duration,
-    /// How often to look for the preferred broker when on another.
+    /// Interval between two probes of the preferred broker while another is in use.
     pub home_probe_interval: Duration,
-    /// How often to look whether what the connection announced is still true.
+    /// Interval between two checks of the announced capabilities.
     pub announce_interval: Duration,
-    /// How long the broker may take to answer our close frame.
+    /// Time for the broker to answer a close frame.
     pub close_patience: Duration,
 }
 
-/// What the connection is doing.
+/// Current state of the connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Status {
-    /// An attempt is under way.
+    /// An attempt is in progress.
     Connecting {
-        /// The broker's address.
+        /// URI of the broker, as configured.
         broker: String,
     },
-    /// There is a connection.
+    /// The connection is established.
     Connected {
-        /// The broker's address.
+        /// URI of the broker, as configured.
         broker: String,
     },
-    /// Waiting before the next attempt.
+    /// The agent waits before the next attempt.
     Waiting {
-        /// Why the last connection or attempt ended.
+        /// Reason for which the last connection or attempt ended.
         reason: String,
-        /// How long.
+        /// Length of the wait.
         delay: Duration,
     },
-    /// The end.
+    /// The task has ended.
     Stopped,
 }
 
-/// No connection can be attempted.
+/// Reason for which no connection can be attempted.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectionStartError {
     /// The list of brokers is empty.
@@ -126,7 +125,7 @@ pub struct Connection {
 // === impl ConnectionConfig ===
 
 impl Default for ConnectionConfig {
-    /// No broker and no certificates; every number at its default.
+    /// A configuration without broker and certificates; every number has its default.
     fn default() -> Self {
         Self {
             brokers: Vec::new(),
@@ -161,8 +160,8 @@ impl Default for ConnectionConfig {
 // === impl Connection ===
 
 impl Connection {
-    /// Starts the task. `announce` is asked at every upgrade, and again while a
-    /// connection lasts; what arrives goes to `receive`; `outbox` sends from now on.
+    /// Starts the task. `announce` is read at every upgrade, and periodically while a connection
+    /// lasts; received messages are passed to `receive`; `outbox` sends from now on.
     pub fn start(
         config: ConnectionConfig,
         announce: Arc<dyn Announce>,
@@ -199,18 +198,18 @@ impl Connection {
         })
     }
 
-    /// What the connection is doing, as it changes.
+    /// The current status, with its changes.
     pub fn status(&self) -> watch::Receiver<Status> {
         self.status.clone()
     }
 
-    /// Where to say that the file of revocation lists has changed: the
-    /// connection is dropped if its broker is revoked now.
+    /// Channel for notices that the file of revocation lists has changed: the connection is dropped
+    /// if its broker is now revoked.
     pub fn revocations(&self) -> watch::Sender<()> {
         self.revocations.clone()
     }
 
-    /// Says good-bye to the broker and ends; cuts it short at `deadline`.
+    /// Closes the connection with a close frame and ends the task, at the latest at `deadline`.
     pub async fn shutdown(mut self, deadline: Duration) {
         self.cancel.cancel();
         if timeout(deadline, &mut self.task).await.is_err() {

@@ -1,7 +1,7 @@
 //! A connection attempt that ends before a session begins: [`probe`], for `tutti-agent doctor`.
 //!
-//! The rule that must hold: the broker is never asked for a WebSocket that it would give, because a second one of the
-//! same name ends the first.
+//! Invariant: the probe never requests a WebSocket that the broker would open, because a second one
+//! of the same name ends the first.
 
 use std::time::Duration;
 
@@ -19,17 +19,17 @@ use error_causes::chain;
 /// The first step of an attempt that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProbeStep {
-    /// The node's own files.
+    /// Reading the node's own files.
     Certificates,
-    /// The address of the broker's name.
+    /// Resolution of the broker's name.
     Name,
-    /// The connection to its port.
+    /// The TCP connection to its port.
     Tcp,
     /// The proxy's tunnel.
     Proxy,
-    /// The handshake.
+    /// The TLS handshake.
     Tls,
-    /// The certname in the broker's certificate.
+    /// The check of the certname in the broker's certificate.
     Certname,
     /// The answer to an HTTP request.
     Answer,
@@ -42,8 +42,8 @@ pub(crate) struct ProbeFault {
     pub(crate) cause: String,
 }
 
-/// HTTP status with which `broker` refuses a WebSocket of a version that does not exist: 426 or 400 where it is a PCP
-/// broker at this path.
+/// HTTP status with which `broker` refuses a WebSocket of a version that does not exist: 426 or 400
+/// if it is a PCP broker at this path.
 pub(crate) async fn probe(
     config: &ConnectionConfig,
     broker: &BrokerUri,
@@ -95,7 +95,7 @@ fn fault(error: DialError) -> ProbeFault {
 }
 
 async fn ask(stream: &mut TlsStream<TcpStream>, broker: &BrokerUri) -> Result<u16, String> {
-    // The only version there is has the number 13.
+    // The only existing version is 13.
     let request = format!(
         "GET {} HTTP/1.1\r\nHost: {}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 0\r\n\
          Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n",
@@ -114,7 +114,7 @@ async fn ask(stream: &mut TlsStream<TcpStream>, broker: &BrokerUri) -> Result<u1
     status_of(&answer).ok_or_else(|| "it is no HTTP".to_owned())
 }
 
-/// `HTTP/1.1 426 Upgrade Required`
+/// Parses the status of `HTTP/1.1 426 Upgrade Required`.
 fn status_of(answer: &[u8]) -> Option<u16> {
     let line = answer.split(|byte| *byte == b'\n').next()?;
     let line = std::str::from_utf8(line).ok()?;
@@ -152,7 +152,7 @@ mod tests {
             step("wss://no-such-host.invalid:8142/pcp2/").await,
             ProbeStep::Name
         );
-        // The default files are not there, and they are read before anything is sent.
+        // The default files do not exist, and they are read before anything is sent.
         assert_eq!(
             step("wss://127.0.0.1:1/pcp2/").await,
             ProbeStep::Certificates

@@ -1,44 +1,43 @@
-//! The two versions of PCP behind one face.
+//! The two versions of PCP behind one interface.
 //!
-//! [`PcpVersion`] turns a [`Message`] into the payload of one WebSocket frame
-//! and back. The rule that must hold: nothing above this module knows which
-//! version is spoken.
+//! [`PcpVersion`] turns a [`Message`] into the payload of one WebSocket frame and back. Invariant:
+//! code above this module does not depend on the version.
 
 use jiff::Timestamp;
 use pcp::{DecodeError, Message, TranslateError};
 
-/// Which PCP the broker's path speaks.
+/// Version of PCP at the broker's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PcpVersion {
-    /// Binary chunks; pxp-agent's default.
+    /// Version 1, binary chunks; pxp-agent's default.
     #[default]
     V1,
-    /// JSON text.
+    /// Version 2, JSON text.
     V2,
 }
 
-/// The payload of one WebSocket message.
+/// Payload of one WebSocket message to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Payload {
-    /// A text message.
+    /// Payload of a text message.
     Text(String),
-    /// A binary message.
+    /// Payload of a binary message.
     Binary(Vec<u8>),
 }
 
-/// Why a WebSocket message is not a PCP message.
+/// Reason for which a WebSocket message is not a PCP message.
 #[derive(Debug, thiserror::Error)]
 pub enum ReceiveError {
-    /// Version 1 is spoken in binary messages only.
+    /// Text message on version 1, which has only binary messages.
     #[error("a text message on a PCP version 1 connection")]
     TextOnV1,
-    /// Version 2 is spoken in text messages only.
+    /// Binary message on version 2, which has only text messages.
     #[error("a binary message on a PCP version 2 connection")]
     BinaryOnV2,
-    /// Not in the form of its version.
+    /// The message does not have the form of its version.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// Version 1 with something that version 2 has no place for.
+    /// A version 1 message with a field that version 2 does not have.
     #[error(transparent)]
     Translate(#[from] TranslateError),
 }
@@ -46,7 +45,7 @@ pub enum ReceiveError {
 // === impl PcpVersion ===
 
 impl PcpVersion {
-    /// Encodes a message; `expires` matters to version 1 only.
+    /// Encodes a message; `expires` is used by version 1 only.
     pub fn encode(self, message: &Message, expires: Timestamp) -> Payload {
         match self {
             Self::V1 => Payload::Binary(pcp::v1::encode(&pcp::v1::from_message(message, expires))),
@@ -54,7 +53,7 @@ impl PcpVersion {
         }
     }
 
-    /// Decodes a message.
+    /// Decodes a received message.
     pub fn decode(self, payload: Incoming<'_>) -> Result<Message, ReceiveError> {
         match (self, payload) {
             (Self::V1, Incoming::Binary(bytes)) => {
@@ -67,19 +66,19 @@ impl PcpVersion {
     }
 }
 
-/// A received WebSocket message.
+/// Payload of a received WebSocket message.
 #[derive(Debug, Clone, Copy)]
 pub enum Incoming<'a> {
-    /// Text.
+    /// Payload of a text message.
     Text(&'a str),
-    /// Binary.
+    /// Payload of a binary message.
     Binary(&'a [u8]),
 }
 
 // === impl Payload ===
 
 impl Payload {
-    /// Bytes on the wire, less the frame's header.
+    /// Size in bytes on the wire, without the frame's header.
     pub fn len(&self) -> usize {
         match self {
             Self::Text(text) => text.len(),
@@ -87,7 +86,7 @@ impl Payload {
         }
     }
 
-    /// Whether there is nothing in it.
+    /// True if the payload has no bytes.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,8 +1,8 @@
-//! Reaching a broker through an HTTP proxy.
+//! Connection to a broker through an HTTP proxy.
 //!
-//! [`connect`] asks the proxy for a tunnel and leaves the stream exactly
-//! after the proxy's answer. The rule that must hold: the answer is bounded
-//! in size, and nothing of the tunnel's first bytes is swallowed with it.
+//! [`connect`] requests a tunnel from the proxy and leaves the stream exactly after the proxy's
+//! answer. Invariant: the answer is bounded in size, and no byte of the tunnel is read together
+//! with it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,23 +12,23 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use crate::authority;
 use crate::defaults::MAX_PROXY_HEAD_BYTES;
 
-/// `[http://]host:port`.
+/// Address of a proxy: `[http://]host:port`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProxyUri {
     host: String,
     port: u16,
 }
 
-/// The proxy gave no tunnel.
+/// Reason for which the proxy opened no tunnel.
 #[derive(Debug, thiserror::Error)]
 pub enum ProxyError {
     /// The connection to the proxy broke.
     #[error("the connection to the proxy broke")]
     Io(#[from] std::io::Error),
-    /// The proxy answered with something else than 2xx.
+    /// The proxy answered with a status other than 2xx.
     #[error("the proxy refused the tunnel: {0}")]
     Refused(String),
-    /// Not an HTTP answer, or an endless one.
+    /// The answer is not HTTP, or is too long.
     #[error("the proxy's answer is not HTTP")]
     Malformed,
 }
@@ -36,12 +36,12 @@ pub enum ProxyError {
 // === impl ProxyUri ===
 
 impl ProxyUri {
-    /// Host name or address.
+    /// Host name or address of the proxy.
     pub fn host(&self) -> &str {
         &self.host
     }
 
-    /// Port.
+    /// Port of the proxy.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -60,7 +60,7 @@ impl FromStr for ProxyUri {
         let rest = text.strip_prefix("http://").unwrap_or(text);
         let form = || format!("'{text}' is not of the form [http://]HOST:PORT");
         if rest.contains('@') {
-            // The text is not repeated: it holds a password.
+            // The text is not repeated: it contains a password.
             return Err("a proxy with user name and password is not supported".to_owned());
         }
         if rest.contains("://") {
@@ -75,7 +75,7 @@ impl FromStr for ProxyUri {
 
 // === tunnel ===
 
-/// Asks for a tunnel to `target` (`host:port`).
+/// Requests a tunnel to `target` (`host:port`).
 pub async fn connect<S>(stream: &mut S, target: &str) -> Result<(), ProxyError>
 where
     S: AsyncRead + AsyncWrite + Unpin,
@@ -97,8 +97,8 @@ where
     }
 }
 
-/// Byte by byte: this happens once per connection, and whatever follows the
-/// empty line already belongs to the tunnel.
+/// Reads the head of the answer byte by byte: this happens once per connection, and any byte after
+/// the empty line already belongs to the tunnel.
 async fn read_head<S: AsyncRead + Unpin>(stream: &mut S) -> Result<String, ProxyError> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {

@@ -1,7 +1,7 @@
 //! The keepalive of one connection, shared by its reader and its writer.
 //!
-//! [`Pulse`] puts [`Keepalive`] behind a lock and a clock. The rule that must
-//! hold: the lock is never held across an await.
+//! [`Pulse`] puts [`Keepalive`] behind a lock and a clock. Invariant: the lock is never held across
+//! an await.
 
 use std::sync::Mutex;
 
@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 use super::control::Control;
 use super::keepalive::{Keepalive, KeepaliveConfig, Step};
 
-/// The keepalive and its alarm.
+/// The keepalive and its wake-up.
 #[derive(Debug)]
 pub(crate) struct Pulse {
     keepalive: Mutex<Keepalive>,
@@ -28,26 +28,26 @@ impl Pulse {
         }
     }
 
-    /// Something was received.
+    /// Records that data was received.
     pub(crate) fn heard(&self) {
-        // No wake-up: the watcher finds out when its time has come.
+        // No wake-up: the watcher notices it when its timer fires.
         self.with(Keepalive::heard);
     }
 
-    /// Our ping reached the socket.
+    /// Records that a ping of this agent reached the socket.
     pub(crate) fn ping_written(&self) {
         self.with(|keepalive| keepalive.ping_written(Instant::now()));
         self.changed.notify_one();
     }
 
-    /// Has pings written when they are due; returns when too many in a row
-    /// went unanswered, with their number.
+    /// Queues pings when they are due; returns the number of unanswered pings when too many in a
+    /// row are unanswered.
     pub(crate) async fn watch(&self, control: &mpsc::Sender<Control>) -> u32 {
         loop {
             match self.with(|keepalive| keepalive.poll(Instant::now())) {
                 Step::Wait(until) => sleep_until(until).await,
                 Step::WaitForWriter => self.changed.notified().await,
-                // When the queue is gone the writer has ended the session.
+                // If the queue is closed, the writer has ended the session.
                 Step::Ping => {
                     let _ = control.send(Control::Ping).await;
                 }

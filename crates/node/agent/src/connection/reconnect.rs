@@ -1,11 +1,10 @@
-//! Next step after the end of a connection, or of an attempt at one: [`Reconnect`].
+//! Next step after the end of a connection, or of an attempt: [`Reconnect`].
 //!
-//! [`Reconnect`] joins the list of brokers with the back-off; pure, so that
-//! the whole policy is tested as a table, and against brokers that restart on a
-//! virtual clock (`simulation`). The rules that must hold: no ending, however
-//! often it repeats, makes the agent give up; a broker that says good-bye, or
-//! whose port is closed, has its agents back within seconds of its return; any
-//! other ending that repeats makes the waits grow.
+//! [`Reconnect`] combines the list of brokers with the back-off; it is pure, so that the whole
+//! policy is tested as a table, and against brokers that restart on a virtual clock (`simulation`).
+//! Invariants: no ending, however often it repeats, makes the agent give up; a broker that
+//! announces its end, or whose port is closed, has its agents back within seconds of its return;
+//! any other ending that repeats makes the waits grow.
 
 use std::time::Duration;
 
@@ -15,51 +14,51 @@ use super::backoff::{Backoff, Cause, Limits};
 use super::brokers::{BrokerUri, Brokers};
 use crate::defaults;
 
-/// How an attempt or a connection ended.
+/// End of an attempt or a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// No connection came about.
+    /// No connection was established.
     NotConnected,
-    /// Nothing listens on the broker's port.
+    /// No process listens on the broker's port.
     PortClosed,
-    /// The broker said that it goes away (1001, or 1012: it restarts), after
-    /// the connection had existed for `lived`.
+    /// The broker announced that it stops (close code 1001, or 1012: it restarts), after the
+    /// connection had existed for `lived`.
     GoodBye {
-        /// From the finished upgrade to the end.
+        /// Time between the finished upgrade and the end.
         lived: Duration,
     },
-    /// The broker refused us: association denied, or the upgrade forbidden.
+    /// The broker refused the agent: association denied, or the upgrade forbidden.
     Denied,
-    /// The broker gave our place to another connection of the same name.
+    /// The broker closed this connection for another one of the same name.
     Superseded,
     /// A connection that had existed for `lived` ended in any other way.
     Lost {
-        /// From the finished upgrade to the end.
+        /// Time between the finished upgrade and the end.
         lived: Duration,
     },
-    /// We left for the preferred broker ourselves.
+    /// The agent left for the preferred broker.
     WentHome,
 }
 
-/// The policy and its memory.
+/// The reconnection policy and its state.
 #[derive(Debug)]
 pub struct Reconnect {
     brokers: Brokers,
     backoff: Backoff,
-    /// A connection that lived this long was a good one.
+    /// Duration after which a connection counts as settled.
     settled_after: Duration,
-    /// Number of times that the back-off may still start anew before a connection settles.
+    /// Number of times that the back-off may still be reset before a connection settles.
     restarts_left: u32,
-    /// The back-off started anew for this absence of the broker already.
+    /// True if the back-off was already reset for this absence of the broker.
     is_outage: bool,
-    /// A port was closed in this round over the list.
+    /// True if a port was closed in this round over the list.
     is_port_closed: bool,
 }
 
 // === impl Reconnect ===
 
 impl Reconnect {
-    /// A policy at its beginning.
+    /// Creates the policy in its initial state.
     pub fn new(brokers: Brokers, limits: Limits) -> Self {
         Self {
             brokers,
@@ -71,7 +70,7 @@ impl Reconnect {
         }
     }
 
-    /// The same with another idea of what a good connection is.
+    /// Changes the duration after which a connection counts as settled.
     #[must_use]
     pub fn settled_after(mut self, settled_after: Duration) -> Self {
         self.settled_after = settled_after;
@@ -83,13 +82,13 @@ impl Reconnect {
         self.brokers.current()
     }
 
-    /// The first broker of the list, when it is not the one in use.
+    /// The first broker of the list; `None` if it is the one in use.
     pub fn home(&self) -> Option<&BrokerUri> {
         (!self.brokers.at_home()).then(|| self.brokers.preferred())
     }
 
-    /// Takes note of an ending; returns how long to wait before trying
-    /// [`Self::broker`], which may be another one now.
+    /// Records an ending; returns the wait before the next attempt at [`Self::broker`], which may
+    /// have changed.
     pub fn ended(&mut self, ending: Ending, rng: &mut impl Rng) -> Duration {
         match ending {
             Ending::WentHome => {
@@ -111,9 +110,8 @@ impl Reconnect {
             }
             Ending::Superseded => self.backoff.next(Cause::Superseded, rng),
             Ending::Denied => self.next_broker(Cause::Denied, rng),
-            // Connections that break soon after they are made count as
-            // failures: two agents with one certname throw each other out
-            // this way on brokers that do not say so.
+            // Connections that break soon after they are established count as failures: two agents
+            // with one certname displace each other in this way on brokers that do not report it.
             Ending::NotConnected => self.next_broker(Cause::Lost, rng),
             Ending::Lost { .. } | Ending::GoodBye { .. } => {
                 self.is_outage = false;
@@ -122,7 +120,7 @@ impl Reconnect {
         }
     }
 
-    /// A good broker restarts, most likely: it gets the first try.
+    /// Resets the back-off: most likely a stable broker restarts, so it gets the first attempt.
     fn start_anew(&mut self, rng: &mut impl Rng) -> Duration {
         self.is_outage = true;
         self.is_port_closed = false;
@@ -131,7 +129,7 @@ impl Reconnect {
         self.backoff.next(Cause::Lost, rng)
     }
 
-    /// Takes one of the restarts that are believed before a connection settles.
+    /// Consumes one of the resets that are allowed before a connection settles.
     fn is_a_restart(&mut self) -> bool {
         let left = self.restarts_left.checked_sub(1);
         self.restarts_left = left.unwrap_or(0);
@@ -140,7 +138,7 @@ impl Reconnect {
 
     fn next_broker(&mut self, cause: Cause, rng: &mut impl Rng) -> Duration {
         if self.brokers.failed() {
-            // One broker of the list that is being started is reason enough to look again soon.
+            // One broker of the list that is being started is reason enough to retry soon.
             let is_closed = std::mem::take(&mut self.is_port_closed);
             let cause = match cause {
                 Cause::Lost if is_closed => Cause::PortClosed,

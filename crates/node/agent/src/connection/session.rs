@@ -1,11 +1,9 @@
 //! One established connection, from the finished upgrade to its end.
 //!
-//! [`Session::run`] drives three things at once on the one socket: reading,
-//! writing, and the keepalive. The rule that must hold: reading waits for
-//! nothing but the socket. What is received is handed to [`Receive`], which
-//! must not block; pongs overtake whatever waits to be written; so a broker
-//! that takes our results slowly still gets its answers, and a busy engine
-//! never makes us look dead.
+//! [`Session::run`] drives reading, writing and the keepalive concurrently on one socket.
+//! Invariant: reading waits for nothing but the socket. Received messages are passed to
+//! [`Receive`], which must not block; pongs overtake all waiting messages; so a broker that reads
+//! results slowly still gets its pongs, and a busy engine never makes the agent look dead.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -28,27 +26,27 @@ use super::pulse::Pulse;
 use super::writer::{WriteError, Writer};
 use crate::defaults;
 
-/// What is done with received messages.
+/// Handler of received messages.
 pub trait Receive: Send + Sync {
-    /// A message arrived. Must return soon.
+    /// Handles a received message. Must return soon.
     fn message(&self, message: Message, reply: &Reply<'_>);
-    /// Something arrived that is no message.
+    /// Handles received data that is not a message.
     fn garbage(&self, error: &ReceiveError, reply: &Reply<'_>);
 }
 
-/// Where a message came from, and a way to answer at once.
+/// Origin of a received message, with a method to answer at once.
 #[derive(Debug)]
 pub struct Reply<'a> {
     live: &'a Live,
     broker: &'a str,
 }
 
-/// What one session needs to know.
+/// Settings of one session.
 #[derive(Debug, Clone)]
 pub(crate) struct SessionConfig {
     pub(crate) version: PcpVersion,
     pub(crate) own: PcpUri,
-    /// For the access log.
+    /// URI of the broker, for the access log.
     pub(crate) broker: String,
     pub(crate) keepalive: KeepaliveConfig,
     pub(crate) association_timeout: Duration,
@@ -57,10 +55,10 @@ pub(crate) struct SessionConfig {
     pub(crate) close_patience: Duration,
 }
 
-/// How a session ended.
+/// Reason for the end of a session.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SessionEnd {
-    /// We were told to.
+    /// The agent stopped the session.
     #[error("closed by us")]
     Stopped,
     /// The broker sent a close frame.
@@ -75,19 +73,19 @@ pub(crate) enum SessionEnd {
     /// Writing failed.
     #[error("the connection broke")]
     Write(#[from] WriteError),
-    /// Not WebSocket, or a message beyond our limit.
+    /// The data is not WebSocket, or a message exceeds the limit.
     #[error("the broker broke the WebSocket protocol")]
     Protocol(#[from] ws::ProtocolError),
-    /// No answer to our pings.
+    /// The pings were not answered.
     #[error("the broker did not answer {missed} pings in a row")]
     Silent { missed: u32 },
-    /// The broker's certificate is no longer good.
+    /// The broker's certificate is revoked.
     #[error("the broker's certificate has been revoked")]
     Revoked,
     /// The broker refused the association.
     #[error("the broker refused the association: {0}")]
     Refused(String),
-    /// No decision on the association.
+    /// The association was not decided.
     #[error("the association did not come about: {0}")]
     NotAssociated(String),
 }
@@ -95,14 +93,14 @@ pub(crate) enum SessionEnd {
 /// An established connection.
 pub(crate) struct Session<S> {
     pub(crate) stream: S,
-    /// Bytes that came with the upgrade's answer.
+    /// Bytes that arrived with the answer to the upgrade.
     pub(crate) received: BytesMut,
     pub(crate) config: SessionConfig,
     pub(crate) outbox: LiveOutbox,
     pub(crate) receive: Arc<dyn Receive>,
 }
 
-/// The reading side.
+/// The reading side of a session.
 struct Reader<'a> {
     decoder: Decoder,
     config: &'a SessionConfig,
@@ -119,8 +117,8 @@ struct Reader<'a> {
 // === impl Session ===
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Session<S> {
-    /// Runs until the connection ends or `stop` is cancelled; says good-bye
-    /// where that makes sense.
+    /// Runs until the connection ends or `stop` is cancelled; sends a close frame if the peer can
+    /// still read it.
     pub(crate) async fn run(self, stop: CancellationToken) -> SessionEnd {
         let (read_half, write_half) = tokio::io::split(self.stream);
         let (control, control_queue) = mpsc::channel(defaults::CONTROL_QUEUE);
@@ -168,21 +166,21 @@ impl<S: AsyncRead + AsyncWrite + Send + Unpin> Session<S> {
             () = stop.cancelled() => SessionEnd::Stopped,
         };
         if let Some(goodbye) = end.goodbye() {
-            // A full control queue means the socket takes nothing any more.
+            // A full control queue means that the socket accepts nothing any more.
             let sent = control.try_send(goodbye).is_ok();
             let farewell = async {
                 if sent && writing.await.is_ok() && !read_to_the_end {
                     reading.await;
                 }
             };
-            // Whether the broker hears it does not change how we go on.
+            // The result does not change the next step.
             let _ = timeout(self.config.close_patience, farewell).await;
         }
         end
     }
 }
 
-/// Returns when the association has taken too long; never if it came about.
+/// Returns when the association has taken too long; never if it is complete.
 async fn unassociated(config: &SessionConfig, associated: &Notify) {
     if timeout(config.association_timeout, associated.notified())
         .await
@@ -224,7 +222,7 @@ impl Reader<'_> {
                     Err(error) => return error.into(),
                 }
             }
-            // The decoder has given the memory of a large message back.
+            // The decoder has freed the memory of a large message.
             buffer.reserve(defaults::READ_CHUNK_BYTES);
             match half.read_buf(&mut buffer).await {
                 Ok(0) => return SessionEnd::Eof,
@@ -242,10 +240,9 @@ impl Reader<'_> {
             Event::Text(text) => self.payload(Incoming::Text(&text)),
             Event::Binary(bytes) => self.payload(Incoming::Binary(&bytes)),
             Event::Ping(payload) => {
-                // A broker with that many pings on the way gets an answer to
-                // some of them.
-                // The payload is a slice of a larger buffer: copied, so that the
-                // buffer is not kept for it.
+                // A broker with that many unanswered pings gets an answer to some of them. The
+                // payload is a slice of a larger buffer: copied, so that the buffer is not kept for
+                // it.
                 let payload = Bytes::copy_from_slice(&payload);
                 let _ = self.control.try_send(Control::Pong(payload));
                 None
@@ -296,17 +293,17 @@ impl Reader<'_> {
 // === impl Reply ===
 
 impl Reply<'_> {
-    /// The broker, as configured.
+    /// URI of the broker, as configured.
     pub fn broker(&self) -> &str {
         self.broker
     }
 
-    /// Our own address on this connection.
+    /// PCP URI of this agent on this connection.
     pub fn own(&self) -> &PcpUri {
         &self.live.own
     }
 
-    /// Answers without waiting; false when the connection takes nothing now.
+    /// Answers without waiting; false if the connection accepts no message now.
     pub fn send(&self, message: &Message) -> bool {
         self.live.try_send(message)
     }
@@ -315,7 +312,7 @@ impl Reply<'_> {
 // === impl SessionEnd ===
 
 impl SessionEnd {
-    /// The close frame to send, if the stream still takes one.
+    /// The close frame to send, if the stream still accepts one.
     fn goodbye(&self) -> Option<Control> {
         let (code, reason) = match self {
             Self::Stopped => (code::NORMAL, "Closed by client".to_owned()),
@@ -324,7 +321,7 @@ impl SessionEnd {
                 (code::NORMAL, "must associate again".to_owned())
             }
             Self::Protocol(error) => (error.close_code(), error.to_string()),
-            // The echo that RFC 6455 asks for.
+            // The echo that RFC 6455 requires.
             Self::Closed {
                 code: code::NO_STATUS,
                 ..

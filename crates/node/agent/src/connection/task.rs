@@ -1,7 +1,7 @@
 //! The loop behind [`Connection`](super::Connection): attempt, session, wait.
 //!
-//! The rule that must hold: every turn of the loop has waited as
-//! [`Reconnect`] says, or has come from an attempt that worked.
+//! Invariant: every iteration has waited as long as [`Reconnect`] requires, or follows an attempt
+//! that succeeded.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -33,31 +33,31 @@ pub(super) struct Task {
     pub(super) receive: Arc<dyn Receive>,
     pub(super) cancel: CancellationToken,
     pub(super) status: watch::Sender<Status>,
-    /// Changes when the file of revocation lists does.
+    /// Changes when the file of revocation lists changes.
     pub(super) revocations: watch::Receiver<()>,
-    /// Waits since the last connection: a long absence is logged less and less often.
+    /// Number of waits since the last connection: a long absence is logged less and less often.
     pub(super) waits: u32,
 }
 
-/// How one turn ended, for the policy and for people.
+/// End of one iteration, for the policy and for the log.
 struct Ended {
     ending: Ending,
     reason: String,
-    /// A connection to the preferred broker that is already up.
+    /// A connection to the preferred broker that is already open.
     next: Option<Dialed>,
 }
 
-/// Codes of brokers: RFC 6455 §7.4.1, its private range, and the registry's 1012.
+/// Close codes of brokers: RFC 6455 §7.4.1, its private range, and the registry's 1012.
 mod close_code {
     /// The broker is being stopped.
     pub(super) const GOING_AWAY: u16 = 1001;
-    /// The broker restarts, or wants all to connect anew.
+    /// The broker restarts, or requests that all agents reconnect.
     pub(super) const RESTARTS: u16 = 1012;
-    /// The broker's rules do not let us in, or our type is not allowed.
+    /// The broker's rules do not admit this agent, or its client type is not allowed.
     pub(super) const ASSOCIATION_DENIED: u16 = 4002;
-    /// The broker saw no certificate of ours.
+    /// The broker received no certificate from this agent.
     pub(super) const NO_CERTIFICATE: u16 = 4003;
-    /// Another connection with our certname took our place (our brokers).
+    /// Another connection with the same certname replaced this one (Tutti's brokers).
     pub(super) const SUPERSEDED: u16 = 4001;
 }
 
@@ -72,7 +72,7 @@ impl Task {
                 None => self.attempt().await,
             };
             let ended = match dialed {
-                // Boxed, so that a session's state is gone when it is over.
+                // Boxed, so that a session's state is freed when it is over.
                 Ok(dialed) => {
                     self.waits = 0;
                     Box::pin(self.serve(dialed)).await
@@ -103,7 +103,7 @@ impl Task {
         }
     }
 
-    /// Boxed, so that the state of a handshake is gone when it is done.
+    /// Dials `broker`. Boxed, so that the state of a handshake is freed when it is done.
     async fn dial(&self, broker: &BrokerUri) -> Result<Dialed, DialError> {
         let capabilities = announce::now(&self.announce).await;
         let capabilities = capabilities.ok_or(DialError::Cancelled)?;
@@ -153,18 +153,17 @@ impl Task {
                 stop.cancel();
                 (running.await, None)
             }
-            // Nothing more is taken from it, and no good-bye is said.
+            // Nothing more is read from it, and no close frame is sent.
             () = self.is_revoked(leaf) => (SessionEnd::Revoked, None),
         };
         Ended::from_session(&end, started.elapsed(), next)
     }
 
-    /// Returns when the revocation lists have come to revoke the broker's
-    /// certificate.
+    /// Returns when the broker's certificate has been revoked by the current lists.
     async fn is_revoked(&self, leaf: Option<CertificateDer<'static>>) {
         let mut revocations = self.revocations.clone();
         let files = &self.config.tls;
-        // Nobody tells of changes any more only when the connection is to end.
+        // The sender of changes is dropped only when the connection is to end.
         while revocations.changed().await.is_ok() {
             let (Some(leaf), Some(crl)) = (&leaf, &files.crl) else {
                 continue;
@@ -181,8 +180,8 @@ impl Task {
         std::future::pending().await
     }
 
-    /// Returns with a connection to the preferred broker, when it has been
-    /// reachable for a while; never when we are there already.
+    /// Returns with a connection to the preferred broker, once it has been reachable for a while;
+    /// never if it is the one in use.
     async fn home_is_back(&self) -> Dialed {
         let Some(home) = self.reconnect.home() else {
             return std::future::pending().await;

@@ -1,9 +1,9 @@
 //! The writing side of a connection.
 //!
-//! [`Writer`] takes frames from two queues. The rules that must hold: control
-//! frames go before messages; nothing follows a close frame; a message counts
-//! as written when TLS and the kernel have taken all of it; and a peer that
-//! takes nothing for a long while is given up, however large the message.
+//! [`Writer`] writes frames from two queues. Invariants: control frames are written before
+//! messages; nothing follows a close frame; a message counts as written when TLS and the kernel
+//! have accepted all of it; and a peer that accepts no data for a long time is given up, regardless
+//! of the message's size.
 
 use std::time::Duration;
 
@@ -19,13 +19,13 @@ use super::protocol::Payload;
 use super::pulse::Pulse;
 use crate::defaults;
 
-/// Writing failed.
+/// Reason for which writing failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WriteError {
-    /// The socket or TLS.
+    /// The socket or TLS failed.
     #[error("writing failed")]
     Io(#[from] std::io::Error),
-    /// The peer does not read.
+    /// The peer read nothing for this long.
     #[error("the broker took no data for {} seconds", .0.as_secs())]
     Stalled(Duration),
 }
@@ -55,7 +55,7 @@ impl<'a, W: AsyncWrite + Unpin> Writer<'a, W> {
         }
     }
 
-    /// Writes until a close frame has been written, or an error.
+    /// Writes until a close frame has been written, or an error occurs.
     pub(crate) async fn run(mut self) -> Result<(), WriteError> {
         loop {
             tokio::select! {
@@ -99,11 +99,11 @@ impl<'a, W: AsyncWrite + Unpin> Writer<'a, W> {
             Payload::Text(text) => ws::encode(Frame::Text(text), mask, &mut bytes),
             Payload::Binary(binary) => ws::encode(Frame::Binary(binary), mask, &mut bytes),
         }
-        // The frame is a masked copy: one of the two has to go.
+        // The frame is a masked copy: one of the two has to be freed.
         drop(outgoing.payload);
         self.write(bytes).await?;
         if let Some(written) = outgoing.written {
-            // The sender may have lost interest.
+            // The sender may have stopped waiting.
             let _ = written.send(());
         }
         Ok(())

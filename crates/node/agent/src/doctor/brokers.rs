@@ -1,4 +1,5 @@
-//! The brokers of a node: name, TCP, TLS, certname and HTTP answer of each. Main function: [`checks`]; [`judge`] decides.
+//! Checks of a node's brokers: name, TCP, TLS, certname and HTTP answer of each. Main function:
+//! [`checks`]; [`judge`] decides.
 
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use crate::connection::probe::{ProbeFault, ProbeStep, probe};
 /// Name of the check.
 const CHECK: &str = "brokers";
 
-/// One check for each broker; none while the node has no certificate to show.
+/// One check for each broker; none while the node has no certificate to present.
 pub(super) fn checks(node: &Arc<Node>) -> Vec<Check> {
     if certificate::is_awaited(&node.config) {
         return vec![Check::local(CHECK, "brokers", || {

@@ -1,4 +1,5 @@
-//! The certificate of a node, and the files beside it. Main function: [`check`]; [`judge`] decides.
+//! Checks of a node's certificate and of the related files. Main function: [`check`]; [`judge`]
+//! decides.
 
 use std::path::Path;
 
@@ -14,17 +15,18 @@ use crate::config::Config;
 /// Facts on the files of a node's certificate.
 #[derive(Clone, Debug)]
 struct CertificateFacts {
-    /// Name that is asked for at the CA, and the host of that CA; `None` where none is configured.
+    /// Certname requested from the CA, and the host of that CA; `None` if none is configured.
     bootstrap: Option<(String, String)>,
-    /// True if the key is there, so that the request was sent.
+    /// True if the key exists, so that the request was sent.
     has_key: bool,
     own: Dates<CertificateDates>,
     ca: Dates<CertificateDates>,
     /// `None`: no list is configured.
     crl: Option<Dates<ListDates>>,
-    /// Reason for which brokers refuse the certificate; `None`: they do not, or the files could not be read.
+    /// Reason for which brokers refuse the certificate; `None`: they accept it, or the files could
+    /// not be read.
     unusable: Option<String>,
-    /// Where the own certificate is.
+    /// Path of the node's certificate.
     cert: std::path::PathBuf,
 }
 
@@ -36,7 +38,7 @@ enum Dates<T> {
     Unreadable(std::path::PathBuf, String),
 }
 
-/// Looks at the files of the node's certificate.
+/// Checks the files of the node's certificate.
 pub(super) fn check(node: &Node) -> Vec<Finding> {
     judge(&facts(&node.config), Timestamp::now())
 }

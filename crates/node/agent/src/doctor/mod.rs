@@ -1,7 +1,8 @@
-//! `tutti-agent doctor`: looks at the installation of a node and says what to do. Main function: [`diagnose`].
+//! `tutti-agent doctor`: checks the installation of a node and suggests remedies. Main function:
+//! [`diagnose`].
 //!
-//! The rule that must hold: nothing is changed, and no session with a broker is begun, since that would end the one of
-//! the agent that runs.
+//! Invariant: nothing is changed, and no session with a broker is begun, since that would end the
+//! session of the running agent.
 
 mod brokers;
 mod certificate;
@@ -21,10 +22,10 @@ use crate::config::paths::DefaultPaths;
 use crate::config::settings::Arguments;
 use crate::config::{self, Config};
 
-/// Unit of the agent.
+/// Systemd unit of the agent.
 const UNIT: &str = "tutti-agent.service";
 const SHIPPED_UNIT: &str = include_str!("../../../../../packaging/systemd/tutti-agent.service");
-/// Unit of the stock agent, which has the same files and the same name.
+/// Systemd unit of the stock agent, which uses the same files and the same certname.
 const STOCK_UNIT: &str = "pxp-agent.service";
 
 /// Settings of the shipped unit without which tasks break.
@@ -53,7 +54,7 @@ const SETTINGS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Facts that several checks start from.
+/// Facts shared by several checks.
 struct Node {
     config: Config,
     config_file: PathBuf,
@@ -63,7 +64,7 @@ struct Node {
     clocks: Mutex<Vec<RemoteClock>>,
 }
 
-/// Looks at the node that the command line and its configuration file describe.
+/// Checks the node that the command line and its configuration file describe.
 pub async fn diagnose(arguments: &Arguments) -> Report {
     let accounts = Accounts::read();
     let own = accounts.user_name(rustix::process::geteuid().as_raw());
@@ -94,7 +95,7 @@ pub async fn diagnose(arguments: &Arguments) -> Report {
         clocks: Mutex::default(),
     });
     findings.extend(doctor::run(checks(&node)).await);
-    // Behind the others: they ask the machines whose clocks are compared.
+    // After the others: they contact the machines whose clocks are compared.
     findings.extend(doctor::run(vec![clock_check(&node)]).await);
     Report { subject, findings }
 }
@@ -158,7 +159,7 @@ fn checks(node: &Arc<Node>) -> Vec<Check> {
     checks
 }
 
-/// The own unit, and that of the stock agent where both run.
+/// Checks the agent's unit, and that of the stock agent if both run.
 fn check_units(node: &Node) -> Vec<Finding> {
     let is_default = node.config_file == DefaultPaths::system().config_file;
     let mut findings = unit::judge(&node.unit, &expected_unit(is_default));
@@ -188,7 +189,7 @@ fn clock_check(node: &Arc<Node>) -> Check {
 // === impl Node ===
 
 impl Node {
-    /// Account that the agent runs as: the one of its unit, or the one that asks.
+    /// Account that the agent runs as: that of its unit, or else that of this process.
     fn account(&self) -> Account {
         let root = || Some(self.accounts.account_of(0));
         let of_unit = match &self.unit {

@@ -1,4 +1,4 @@
-//! Files and disks of a node. Main functions: [`check_files`], [`check_disks`].
+//! Checks of a node's files and disks. Main functions: [`check_files`], [`check_disks`].
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use doctor::{Finding, disk};
 use super::{Node, UNIT};
 use crate::config::Config;
 
-/// Looks at every file that the agent keeps or is told of.
+/// Checks every file that the agent writes or that is configured.
 pub(super) fn check_files(node: &Node) -> Vec<Finding> {
     let service = Service {
         account: node.account(),
@@ -44,7 +44,7 @@ fn expected(config: &Config, config_file: &Path) -> Vec<Expected> {
     expected
 }
 
-/// Looks at the disks of the spool and of the task files.
+/// Checks the disks of the spool and of the task files.
 pub(super) fn check_disks(node: &Node) -> Vec<Finding> {
     let actions = &node.config.actions;
     let directories: [&PathBuf; 2] = [&actions.spool_dir, &actions.cache_dir];

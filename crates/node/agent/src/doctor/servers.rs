@@ -1,4 +1,4 @@
-//! Servers that have the files of tasks. Main function: [`checks`].
+//! Checks of the servers that have task files. Main function: [`checks`].
 
 use std::sync::Arc;
 use std::sync::PoisonError;
@@ -14,7 +14,7 @@ use super::{Node, certificate};
 /// Name of the check.
 const CHECK: &str = "task files";
 
-/// One check for each of `primary-uris`; none while the node has no certificate to show.
+/// One check for each of `primary-uris`; none while the node has no certificate to present.
 pub(super) fn checks(node: &Arc<Node>) -> Vec<Check> {
     if certificate::is_awaited(&node.config) {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! A new node and a CA: every step, every interruption, every refusal.
+//! Bootstrap of a new node with a CA: every step, every interruption, every refusal.
 
 use std::os::unix::fs::PermissionsExt;
 use std::sync::atomic::Ordering;
@@ -25,7 +25,7 @@ async fn a_new_node_gets_a_certificate_in_puppets_layout() {
     assert_eq!(files.cert, ssl.join("certs/new.example.pem"));
     assert_eq!(files.key, ssl.join("private_keys/new.example.pem"));
     assert_eq!(files.ca, ssl.join("certs/ca.pem"));
-    // Also in the process that fetched it, a revoked broker is recognised.
+    // A revoked broker is recognised even in the process that fetched the list.
     assert_eq!(files.crl, Some(ssl.join("crl.pem")));
     let mode = std::fs::metadata(&files.key)
         .expect("the key")
@@ -38,7 +38,7 @@ async fn a_new_node_gets_a_certificate_in_puppets_layout() {
 
 const LIST: &str = "GET certificate_revocation_list/ca";
 
-/// A node that has its certificate, and its CA, which has been asked nothing since.
+/// A node that has its certificate, and its CA, which has received no request since.
 async fn node() -> (FakeCa, BootstrapConfig, TlsFiles) {
     let ca = FakeCa::start().await;
     let config = ca.autosign().config();
@@ -69,7 +69,7 @@ async fn a_ca_that_does_not_answer_or_sends_no_list_leaves_a_good_certificate_go
     let (ca, config, files) = node().await;
     let before = contents(&files);
     let known = std::fs::read(ca.ssl().join("crl.pem")).expect("the list");
-    // Not even with a wait: the node has what it needs.
+    // Not even with a wait: the node has everything it needs.
     let config = BootstrapConfig {
         wait_for_cert: Duration::from_secs(120),
         ..config
@@ -81,7 +81,7 @@ async fn a_ca_that_does_not_answer_or_sends_no_list_leaves_a_good_certificate_go
         .expect("an outage");
     *ca.policy.list.lock().expect("no panic") = Some("sign in to the network".into());
     Bootstrap::new(config.clone()).run().await.expect("no list");
-    // Nobody is there at all.
+    // No process listens there.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = listener.local_addr().expect("a bound socket").port();
     drop(listener);
@@ -99,7 +99,7 @@ async fn a_revoked_certificate_is_refused_and_renewed_when_asked() {
     let before = contents(&files);
     ca.ca.clean(NODE).expect("a certificate to revoke");
     for outage in [0, 1] {
-        // Once known it stays known, also when the CA is away.
+        // Once known it stays known, even if the CA is unreachable.
         ca.policy.outage.store(outage, Ordering::Relaxed);
         let error = Bootstrap::new(config.clone())
             .run()
@@ -192,7 +192,7 @@ async fn another_ca_under_the_old_address_is_an_error_also_for_a_node_with_a_cer
 
 #[tokio::test]
 async fn it_goes_on_wherever_it_was_interrupted() {
-    // Each set of missing files is what a kill between two steps leaves.
+    // Each set of missing files is the state after a kill between two steps.
     let steps = ["certs/ca.pem", "crl.pem", "private_keys/new.example.pem"];
     for kept in 0..=steps.len() {
         let ca = FakeCa::start().await;
@@ -202,7 +202,7 @@ async fn it_goes_on_wherever_it_was_interrupted() {
             .await
             .expect_err("nobody has signed");
         assert!(matches!(error, BootstrapError::NotSigned { .. }), "{error}");
-        // Killed before the request was made: the CA has heard nothing.
+        // Killed before the request was made: the CA has received nothing.
         ca.ca.delete_request(NODE).expect("a CA");
         let request = ca.ssl().join("certificate_requests/new.example.pem");
         std::fs::remove_file(request).expect("the request");

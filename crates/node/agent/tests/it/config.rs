@@ -11,14 +11,14 @@ use agent::logging::{Level, Output};
 use clap::Parser;
 use serde_json::json;
 
-/// The program's command line, less its subcommands.
+/// The program's command line, without its subcommands.
 #[derive(Debug, Parser)]
 struct CommandLine {
     #[command(flatten)]
     arguments: Arguments,
 }
 
-/// A directory with everything a configuration has to name.
+/// A directory with every file that a configuration has to name.
 struct Node {
     dir: tempfile::TempDir,
 }
@@ -43,7 +43,7 @@ impl Node {
         self.path(name).to_str().expect("an UTF-8 path").to_owned()
     }
 
-    /// What every configuration needs.
+    /// The options that every configuration needs.
     fn required(&self) -> String {
         format!(
             "broker-ws-uri = \"wss://b:8142/pcp2/\"\nssl-ca-cert = \"{}\"\nssl-cert = \"{}\"\nssl-key = \"{}\"\n",

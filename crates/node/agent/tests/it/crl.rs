@@ -1,4 +1,4 @@
-//! The revocation list of a node follows its CA's.
+//! Refresh of a node's revocation list from its CA.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -93,7 +93,7 @@ async fn what_is_no_list_of_our_ca_changes_nothing() {
     let mut source = CrlSource::new(config.clone());
     let good = ca.ca.crl().expect("a list").0;
     let other = FakeCa::start().await;
-    // One letter of the signature is another one; the base64 stays valid.
+    // One letter of the signature is changed; the base64 stays valid.
     let mut damaged: Vec<char> = good.chars().collect();
     let place = good.find("\n-----END").expect("PEM") - 6;
     damaged[place] = if damaged[place] == 'A' { 'B' } else { 'A' };
@@ -102,7 +102,7 @@ async fn what_is_no_list_of_our_ca_changes_nothing() {
         "<html>Sign in to the network</html>".to_owned(),
         good[..good.len() / 2].to_owned(),
         damaged.into_iter().collect(),
-        // Of the same name, by another key.
+        // A list of a CA with the same name and another key.
         other.ca.crl().expect("a list").0,
     ] {
         *ca.policy.list.lock().expect("no panic") = Some(bad.clone());

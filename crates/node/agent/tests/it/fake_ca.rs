@@ -1,5 +1,4 @@
-//! Puppet's CA API over HTTPS, as much as a node needs: it does what a test
-//! tells it.
+//! Scripted CA with Puppet's CA API over HTTPS, as far as a node needs it.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
@@ -22,14 +21,14 @@ use ws::handshake::Request;
 
 pub(crate) const NODE: &str = "new.example";
 
-/// What the CA does with requests.
+/// Treatment of requests by the CA.
 #[derive(Default)]
 pub(crate) struct Policy {
-    /// Sign as soon as a request is there.
+    /// Sign every request at once.
     pub(crate) autosign: AtomicBool,
-    /// Answer so many requests with 503 first.
+    /// Number of requests that are first answered with 503.
     pub(crate) outage: AtomicUsize,
-    /// Sign just before the certificate is asked for so many times.
+    /// Number of fetches of the certificate before which it is signed.
     pub(crate) sign_at_look: AtomicUsize,
     /// Refuse certificate requests.
     pub(crate) refuse: AtomicBool,
@@ -39,7 +38,7 @@ pub(crate) struct Policy {
     seen: Mutex<Vec<String>>,
 }
 
-/// Puppet's CA API over HTTPS, as much as a new node needs.
+/// Puppet's CA API over HTTPS, as far as a new node needs it.
 pub(crate) struct FakeCa {
     pub(crate) ca: CertificateAuthority,
     pub(crate) policy: Arc<Policy>,
@@ -133,12 +132,13 @@ async fn serve(
     policy: Arc<Policy>,
 ) {
     while let Ok((tcp, _)) = listener.accept().await {
-        // One request per connection is all that this server knows.
+        // This server supports only one request per connection.
         if let Ok(mut stream) = tls.accept(tcp).await
             && let Some((head, body)) = read(&mut stream).await
         {
             let (status, text) = answer(&head, &body, &ca, &policy);
-            // The present list is as old as its length: revocations make it longer.
+            // The modification time of the list is derived from its length: revocations make it
+            // longer.
             let modified = format!("version {}", text.len());
             let same = head.headers.get("If-Modified-Since") == Some(modified.as_str());
             let (status, text) = match same {
@@ -150,7 +150,7 @@ async fn serve(
                  Content-Length: {}\r\n\r\n{text}",
                 text.len()
             );
-            // The client may have gone.
+            // The client may have disconnected.
             let _ = stream.write_all(answer.as_bytes()).await;
             let _ = stream.shutdown().await;
         }

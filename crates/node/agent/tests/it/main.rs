@@ -1,4 +1,4 @@
-//! The agent from outside: one binary for all integration tests.
+//! Integration tests of the agent in one binary.
 
 mod bootstrap;
 mod config;

@@ -1,5 +1,5 @@
-//! One agent per PID file. A process's own locks never conflict with each
-//! other, so the second holder is another program.
+//! PID files: one agent per file. A process's own locks never conflict with each other, so the
+//! second holder is another program.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};

@@ -1,7 +1,7 @@
-//! [`Reconnect`] against a broker that restarts, on a virtual clock.
+//! Simulation of [`Reconnect`] against a broker that restarts, on a virtual clock.
 //!
-//! A [`Timeline`] says when the broker's port is open; agents connect, are told good-bye or cut, and
-//! come back. No test here sleeps.
+//! A [`Timeline`] gives the times at which the broker's port is open; agents connect, are closed or
+//! cut, and reconnect. No test here sleeps.
 
 use std::time::Duration;
 
@@ -21,13 +21,13 @@ enum Stop {
     Cut,
 }
 
-/// The times in which the broker is up, in seconds; in between its port refuses.
+/// The times at which the broker is up, in seconds; between them its port refuses.
 struct Timeline {
     up: Vec<(f64, f64)>,
     stop: Stop,
 }
 
-/// From TCP to the end of the upgrade.
+/// Seconds from TCP to the end of the upgrade.
 const HANDSHAKE: f64 = 0.3;
 
 impl Timeline {
@@ -40,8 +40,8 @@ impl Timeline {
         up.map(|(_, to)| *to)
     }
 
-    /// The times at which one agent tries to connect, and whether it does, until it is connected for
-    /// good or `horizon` has come.
+    /// The times of one agent's connection attempts with their success, until it is connected
+    /// permanently or `horizon` is reached.
     fn attempts(&self, seed: u64, horizon: f64) -> Vec<(f64, bool)> {
         let uris = vec!["wss://b/pcp2/".parse().expect("an address")];
         let brokers = Brokers::new(uris).expect("one");
@@ -81,8 +81,9 @@ impl Timeline {
 #[test]
 fn two_quick_restarts_do_not_keep_an_agent_away() {
     for seed in 0..2_000 {
-        // Up for an hour, some restarts after some seconds each, then up for good. Without a
-        // good-bye, and when the port is never found closed, the third in a row may be a crash loop.
+        // Up for an hour, some restarts after some seconds each, then up permanently. Without a
+        // close frame, and if the port is never found closed, the third in a row may be a crash
+        // loop.
         for (stop, restarts) in [
             (Stop::GoodBye, 2),
             (Stop::GoodBye, 4),
@@ -146,7 +147,7 @@ fn five_thousand_agents_are_back_within_five_seconds_and_not_at_once() {
     }
 }
 
-/// A broker that says good-bye again and again may be broken.
+/// A broker that announces its end again and again may be broken.
 #[test]
 fn a_broker_that_says_good_bye_for_ever_is_asked_less_and_less() {
     for seed in 0..200 {

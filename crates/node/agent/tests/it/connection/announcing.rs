@@ -1,4 +1,4 @@
-//! Each connection says what is true of the agent then.
+//! Announcements: each connection announces the agent's current capabilities.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -13,7 +13,7 @@ fn announced(peer: &Peer) -> &str {
     header.to_str().expect("ASCII")
 }
 
-/// An agent that looks all the time, and its first connection.
+/// An agent that checks its announcement continuously, and its first connection.
 async fn connected() -> (Site, FakeBroker, TestAgent, Peer) {
     let site = Site::new();
     let broker = FakeBroker::start(&site).await;
@@ -28,7 +28,7 @@ async fn connected() -> (Site, FakeBroker, TestAgent, Peer) {
     (site, broker, agent, peer)
 }
 
-/// The agent has looked twice more, so whatever it found the first time has come of it.
+/// Waits for two more checks of the agent, so that the first one has taken effect.
 async fn looked(agent: &TestAgent) {
     let mut looks = agent.announcer.looks.subscribe();
     let enough = *looks.borrow() + 3;

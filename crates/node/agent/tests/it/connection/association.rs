@@ -1,4 +1,4 @@
-//! What the agent says at the beginning of a connection.
+//! The agent's messages at the beginning of a connection.
 
 use agent::connection::PcpVersion;
 use agent::connection::Status;

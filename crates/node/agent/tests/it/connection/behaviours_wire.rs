@@ -1,4 +1,5 @@
-//! What a pxp-agent's peers see of it. `docs/stock-peers.md` has the numbers of these behaviours.
+//! Behaviour of a pxp-agent that its peers see. `docs/stock-peers.md` has the numbers of these
+//! behaviours.
 
 use std::time::Duration;
 
@@ -46,7 +47,7 @@ async fn an_association_has_exactly_the_usual_fields() {
     let Some(Frame::Binary(bytes)) = peer.next().await else {
         panic!("expected a binary message");
     };
-    // Version 1, one chunk of type 1 and its length, the envelope, nothing else.
+    // Version 1, one chunk of type 1 and its length, the envelope, no more.
     assert_eq!(bytes[..2], [1, 1]);
     let length = u32::from_be_bytes(bytes[2..6].try_into().expect("four bytes"));
     assert_eq!(bytes.len(), 6 + length as usize, "no other chunk");
@@ -63,7 +64,7 @@ async fn an_association_has_exactly_the_usual_fields() {
     assert!(expires > jiff::Timestamp::now() - Duration::from_secs(60));
 }
 
-/// On version 1 the error is an object with the id of what it answers.
+/// On version 1 the error is an object with the id of the message that it answers.
 #[tokio::test]
 async fn data_errors_on_version_1_name_the_message() {
     let (_site, _broker, mut agent, mut peer) = v1_pair().await;
@@ -88,7 +89,7 @@ async fn data_errors_on_version_1_name_the_message() {
     agent.next_handled().await;
 }
 
-/// Ids name directories, so those that are paths get no further than here.
+/// Ids name directories, so those that are paths are rejected here.
 #[tokio::test]
 async fn transaction_ids_that_lead_elsewhere_are_invalid_data() {
     let (_site, _broker, mut agent, mut peer) = v2_pair().await;
@@ -124,7 +125,7 @@ async fn transaction_ids_that_lead_elsewhere_are_invalid_data() {
     assert!(matches!(body, pxp::Body::BlockingRequest(it) if it.transaction_id.as_str() == "fine"));
 }
 
-/// Waits that cannot be mistaken for each other, and that no test waits for.
+/// Limits with distinguishable waits, which no test actually waits for.
 fn telling() -> Limits {
     let hours = |hours: u64| Duration::from_secs(hours * 3600);
     Limits {
@@ -138,7 +139,7 @@ fn telling() -> Limits {
     }
 }
 
-/// How long the agent is going to wait.
+/// The length of the agent's current wait.
 async fn wait_of(agent: &TestAgent) -> Duration {
     let mut status = agent.connection.status();
     let waits = |status: &Status| matches!(status, Status::Waiting { .. });
@@ -182,7 +183,7 @@ async fn end(broker: &FakeBroker, end: End) {
     }
 }
 
-/// None of them is for ever, and each has its wait.
+/// No wait is permanent, and each ending has its own.
 #[tokio::test]
 async fn each_way_to_lose_a_connection_has_its_wait() {
     let limits = telling();
@@ -216,7 +217,7 @@ async fn each_way_to_lose_a_connection_has_its_wait() {
     }
 }
 
-/// A refused attempt ends when it is refused, not when its time is over.
+/// A refused attempt ends with the refusal, not with its timeout.
 #[tokio::test]
 async fn a_refused_attempt_wastes_no_time() {
     let site = Site::new();

@@ -1,4 +1,4 @@
-//! Every way in which a connection can end, and what comes after.
+//! Every ending of a connection, and the agent's next step.
 
 use actions::Outbox;
 use agent::connection::PcpVersion;

@@ -1,4 +1,4 @@
-//! Several brokers, and the way home.
+//! Several brokers, and the return to the preferred one.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use agent::connection::{ConnectionConfig, PcpVersion};
 
 use super::support::{FakeBroker, Frame, Site, TestAgent, config};
 
-/// An address at which nobody listens.
+/// An address at which no process listens.
 async fn nobody() -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await
@@ -85,8 +85,8 @@ async fn the_agent_comes_home_without_a_gap() {
         .close(1011, "Broker is not running.")
         .await;
     let mut away = second.accept().await;
-    // Probes come and go; then a whole connection, made while the other one
-    // still is.
+    // Probes connect and close; then a whole connection is opened, while the other one is still
+    // open.
     let mut home = first.accept().await;
     let Some(Frame::Close(Some(frame))) = away.next().await else {
         panic!("expected a close frame");

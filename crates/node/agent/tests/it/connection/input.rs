@@ -1,4 +1,4 @@
-//! What brokers and controllers may send, and what becomes of it.
+//! Input from brokers and controllers, and its treatment.
 
 use agent::access_log::AccessLog;
 use agent::connection::{ConnectionConfig, PcpVersion};
@@ -172,7 +172,7 @@ async fn nobody_is_answered_who_did_not_ask() {
     ] {
         peer.send_v2(&message).await;
     }
-    // A pong comes next: whatever was to be answered would have come before.
+    // The next frame is a pong: any answer would have arrived before it.
     peer.send(Frame::Ping("end".into())).await;
     assert_eq!(peer.next().await, Some(Frame::Pong("end".into())));
     assert!(agent.handled.try_recv().is_err(), "nothing was handed on");

@@ -1,4 +1,4 @@
-//! Pings, pongs and brokers that are gone.
+//! Pings, pongs and unresponsive brokers.
 
 use std::time::Duration;
 
@@ -20,13 +20,13 @@ async fn pings_are_sent_at_the_configured_interval_with_no_payload() {
     let site = Site::new();
     let broker = FakeBroker::start(&site).await;
     let _agent = TestAgent::start(ConnectionConfig {
-        // A machine that is slow to answer is not the point here.
+        // Long enough for a slow machine, which is not under test.
         keepalive: short(1_000),
         ..config(&site, PcpVersion::V2, &[broker.uri("/pcp2/")])
     });
     let mut peer = broker.accept().await;
     for _ in 0..5 {
-        // The library answers each by itself.
+        // The library answers each ping by itself.
         assert_eq!(peer.next().await, Some(Frame::Ping("".into())));
     }
 }
@@ -39,7 +39,7 @@ async fn a_broker_that_answers_no_pings_is_left() {
         keepalive: short(1),
         ..config(&site, PcpVersion::V2, &[broker.uri("/pcp2/")])
     });
-    // Not read, so that nothing is answered.
+    // Not read, so that no ping is answered.
     let _deaf = broker.accept().await;
     let _deaf_too = broker.accept().await;
     broker.accept().await;

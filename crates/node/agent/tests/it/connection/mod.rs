@@ -1,4 +1,4 @@
-//! The connection against a broker of another make.
+//! Tests of the connection against a broker with an independent implementation.
 
 mod announcing;
 mod association;

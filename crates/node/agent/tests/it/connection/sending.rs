@@ -1,4 +1,4 @@
-//! What the engine sends: when it counts as sent, and what it waits for.
+//! Outgoing messages of the engine: the moment at which they count as sent, and their waits.
 
 use std::time::Duration;
 
@@ -117,12 +117,12 @@ async fn a_message_beyond_the_limit_is_refused_with_both_sizes() {
 #[tokio::test]
 async fn a_slow_broker_makes_senders_wait_but_its_pings_are_answered() {
     let (_site, _broker, agent, peer) = v2_pair().await;
-    // Far more than the kernel's buffers take.
+    // Far more than the kernel's buffers accept.
     let outbox = agent.outbox.clone();
     let sending = tokio::spawn(async move { outbox.send(&controller(), result(32_000_000)).await });
     let (mut sink, mut stream) = peer.ws.split();
-    // The agent reads while it cannot write: this would not get through if
-    // its reader waited for its writer.
+    // The agent reads while it cannot write: this message would not arrive if its reader waited for
+    // its writer.
     let large = format!("{{\"padding\":\"{}\"}}", "y".repeat(16_000_000));
     timeout(
         PATIENCE,
@@ -171,7 +171,7 @@ async fn pongs_overtake_what_waits_in_the_queue() {
 async fn senders_are_told_when_the_connection_breaks_under_them() {
     let (_site, _broker, agent, peer) = v2_pair().await;
     let mut senders = tokio::task::JoinSet::new();
-    // More than the queue holds, and none of it will ever be read.
+    // More than the queue holds, and none of it is ever read.
     for _ in 0..50 {
         let outbox = agent.outbox.clone();
         senders.spawn(async move { outbox.send(&controller(), result(1_000_000)).await });

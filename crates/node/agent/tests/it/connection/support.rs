@@ -1,5 +1,5 @@
-//! A broker that does what a test tells it: an independent WebSocket
-//! implementation over TLS, and a certificate authority of its own.
+//! A scripted broker: an independent WebSocket implementation over TLS, with a certificate
+//! authority of its own.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
@@ -36,7 +36,7 @@ pub(super) const MAX_MESSAGE_BYTES: usize = 33 * 1024 * 1024;
 
 pub(super) const AGENT: &str = "node1.example";
 
-/// A certificate authority and a directory for what it makes.
+/// A certificate authority and a directory for its files.
 pub(super) struct Site {
     pub(super) ca: CertificateAuthority,
     pub(super) dir: tempfile::TempDir,
@@ -56,7 +56,7 @@ impl Site {
         Self { ca, dir }
     }
 
-    /// Certificate files for `certname`, good for `localhost` and 127.0.0.1.
+    /// Certificate files for `certname`, valid for `localhost` and 127.0.0.1.
     pub(super) fn files(&self, certname: &str) -> TlsFiles {
         let local = vec![
             AltName::Dns("localhost".into()),
@@ -97,7 +97,7 @@ impl Site {
         files
     }
 
-    /// The present revocation list, as a file.
+    /// The present revocation list, written to a file.
     pub(super) fn crl(&self) -> PathBuf {
         let path = self.dir.path().join("crl.pem");
         let (text, _) = self.ca.crl().expect("a revocation list");
@@ -112,13 +112,13 @@ pub(super) struct FakeBroker {
     tls: TlsAcceptor,
 }
 
-/// One connection to it.
+/// One connection to the broker.
 pub(super) struct Peer {
     pub(super) ws: WebSocketStream<TlsStream<TcpStream>>,
-    /// Path and query that the agent asked for.
+    /// Path and query that the agent requested.
     pub(super) path: String,
     pub(super) headers: http::HeaderMap,
-    /// Certificates that the agent showed.
+    /// Number of certificates that the agent presented.
     pub(super) chain_length: usize,
 }
 
@@ -143,7 +143,7 @@ impl FakeBroker {
         format!("wss://localhost:{}{path}", self.port())
     }
 
-    /// The next TCP connection, whatever it turns out to be.
+    /// Accepts the next TCP connection, even if it is a mere probe.
     pub(super) async fn accept_tcp(&self) -> TcpStream {
         let accepted = timeout(PATIENCE, self.listener.accept()).await;
         accepted
@@ -152,12 +152,12 @@ impl FakeBroker {
             .0
     }
 
-    /// The next connection up to TLS.
+    /// Accepts the next connection up to TLS.
     pub(super) async fn accept_tls(&self) -> std::io::Result<TlsStream<TcpStream>> {
         self.tls.accept(self.accept_tcp().await).await
     }
 
-    /// The next connection that becomes a WebSocket. Mere probes are passed over.
+    /// Accepts the next connection that becomes a WebSocket. Mere probes are skipped.
     pub(super) async fn accept(&self) -> Peer {
         // Boxed for the lint: the library's handshake is a large future.
         Box::pin(self.upgrade_next()).await
@@ -210,7 +210,7 @@ impl Peer {
         self.send(Frame::binary(pcp::v1::encode(&frame))).await;
     }
 
-    /// The next frame; `None` when the connection is over.
+    /// The next frame; `None` if the connection is over.
     pub(super) async fn next(&mut self) -> Option<Frame> {
         match timeout(PATIENCE, self.ws.next())
             .await
@@ -221,7 +221,7 @@ impl Peer {
         }
     }
 
-    /// The next PCP message, over pings.
+    /// The next PCP message; pings are skipped.
     pub(super) async fn message(&mut self) -> Message {
         loop {
             match self.next().await {
@@ -238,8 +238,8 @@ impl Peer {
         }
     }
 
-    /// Sends a WebSocket ping and waits for its pong: whatever was sent before
-    /// has been dealt with by then, and the agent is alive.
+    /// Sends a WebSocket ping and waits for its pong: by then the agent has processed all earlier
+    /// messages, and is alive.
     pub(super) async fn is_alive(&mut self) {
         self.send(Frame::Ping("alive?".into())).await;
         loop {
@@ -262,14 +262,14 @@ impl Peer {
     }
 }
 
-/// What the intake handed on.
+/// A message that the intake passed on.
 pub(super) type Handled = (PcpUri, MessageId, pxp::Body);
 
 struct Recorder(mpsc::UnboundedSender<Handled>);
 
 impl Requests for Recorder {
     fn handle(&self, sender: PcpUri, message_id: MessageId, body: pxp::Body) {
-        // The test may have seen enough.
+        // The test may have ended.
         let _ = self.0.send((sender, message_id, body));
     }
 }
@@ -282,16 +282,16 @@ pub(super) struct TestAgent {
     pub(super) announcer: Arc<Announcer>,
 }
 
-/// Says of the agent what the test wants.
+/// Announces the capabilities that the test sets.
 pub(super) struct Announcer {
     pub(super) capabilities: Mutex<pxp::Capabilities>,
     pub(super) is_heeded: AtomicBool,
-    /// Counts the looks.
+    /// Number of times that the capabilities were read.
     pub(super) looks: watch::Sender<u64>,
 }
 
 impl Announcer {
-    /// Says another spool from now on.
+    /// Announces another spool id from now on.
     pub(super) fn rotate(&self) -> String {
         let mut capabilities = self.capabilities.lock().expect("no panic");
         let other = "b2a9c1de-0000-4000-8000-000000000002".parse();
@@ -364,7 +364,7 @@ pub(super) fn capabilities() -> pxp::Capabilities {
     }
 }
 
-/// A configuration whose waits are short.
+/// A configuration with short waits.
 pub(super) fn config(site: &Site, version: PcpVersion, uris: &[String]) -> ConnectionConfig {
     ConnectionConfig {
         brokers: uris
@@ -418,7 +418,7 @@ pub(super) fn from_controller(message_type: &str, data: &serde_json::Value) -> M
         .from(controller())
 }
 
-/// A blocking request that the intake takes.
+/// A blocking request that the intake accepts.
 pub(super) fn request(transaction_id: &str) -> Message {
     from_controller(
         "http://puppetlabs.com/rpc_blocking_request",

@@ -1,4 +1,4 @@
-//! Whom the agent trusts, who it says it is, and the way through a proxy.
+//! Trusted peers, the agent's own identity, and the connection through a proxy.
 
 use actions::Outbox;
 use agent::connection::{ConnectionConfig, PcpVersion, Status};
@@ -9,12 +9,12 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::support::{AGENT, FakeBroker, Site, TestAgent, config, controller, own};
 
-/// The agent tries twice, and never gets beyond TLS.
+/// Waits for two attempts of the agent that do not get beyond TLS.
 async fn is_never_joined(broker: &FakeBroker) {
     for _ in 0..2 {
         match broker.accept_tls().await {
             Err(_) => {}
-            // With TLS 1.3 the server is done before the client has looked.
+            // With TLS 1.3 the server has finished before the client has verified its certificate.
             Ok(mut stream) => {
                 let read = tokio::io::AsyncReadExt::read(&mut stream, &mut [0; 1]).await;
                 assert!(
@@ -43,7 +43,7 @@ async fn a_broker_of_another_name_is_not_joined() {
     is_never_joined(&broker).await;
 }
 
-/// Waits until an attempt failed, and answers why.
+/// Waits until an attempt failed, and returns the reason.
 async fn failure(agent: &TestAgent) -> String {
     let mut status = agent.connection.status();
     let waiting = status.wait_for(|status| matches!(status, Status::Waiting { .. }));
@@ -56,7 +56,7 @@ async fn failure(agent: &TestAgent) -> String {
 #[tokio::test]
 async fn a_node_with_the_brokers_host_name_is_not_joined() {
     let site = Site::new();
-    // Its alternative names have `localhost`, where the agent looks for its broker.
+    // Its alternative names include `localhost`, which the agent connects to.
     let node = FakeBroker::with_files(site.files("evil.example")).await;
     for expected in [
         ServerCertnames::default(),
@@ -202,7 +202,7 @@ async fn the_whole_chain_is_shown() {
     assert_eq!(broker.accept().await.chain_length, 2);
 }
 
-/// A proxy for one tunnel; returns the request line that it got.
+/// A proxy for one tunnel; returns the request line that it received.
 async fn tunnel(listener: &TcpListener, answer: &str) -> String {
     let (mut client, _) = listener.accept().await.expect("a connection");
     let mut lines = BufReader::new(&mut client).lines();
@@ -223,7 +223,7 @@ async fn tunnel(listener: &TcpListener, answer: &str) -> String {
         let target = request.split(' ').nth(1).expect("a target").to_owned();
         tokio::spawn(async move {
             let mut server = TcpStream::connect(target).await.expect("the broker");
-            // Ends with either side.
+            // Ends when either side closes.
             let _ = copy_bidirectional(&mut client, &mut server).await;
         });
     }
@@ -261,7 +261,7 @@ async fn a_proxy_is_asked_for_a_tunnel_until_it_gives_one() {
 #[tokio::test]
 async fn the_name_is_the_common_name_wherever_it_stands() {
     let site = Site::new();
-    // A CA of another make, which puts the organisation first.
+    // A CA with another layout of the subject, which puts the organisation first.
     let key = rcgen::KeyPair::generate().expect("a key");
     let mut params = rcgen::CertificateParams::default();
     params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);

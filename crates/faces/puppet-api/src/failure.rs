@@ -1,5 +1,5 @@
-//! Errors as puppetserver answers them: JSON `{message, issue_kind}` from the
-//! Puppet API ([`Failure`]), plain text from the CA API ([`ca`](crate::ca)).
+//! Errors in puppetserver's formats: JSON `{message, issue_kind}` from the Puppet API
+//! ([`Failure`]), plain text from the CA API ([`ca`](crate::ca)).
 
 use axum::Json;
 use axum::http::{StatusCode, Uri};
@@ -45,7 +45,7 @@ impl Failure {
         }
     }
 
-    /// Something of ours broke: the cause goes to the log, not to the client.
+    /// An internal error: the cause goes to the log, not to the client.
     pub(crate) fn internal(error: &(dyn std::error::Error + 'static)) -> Self {
         tracing::error!(error, "a request failed");
         Self {
@@ -66,7 +66,7 @@ impl IntoResponse for Failure {
     }
 }
 
-/// Every path that has no route.
+/// Answers every path that has no route.
 pub(crate) async fn not_found(uri: Uri) -> Failure {
     Failure::not_found(format!("there is nothing at {}", uri.path()))
 }

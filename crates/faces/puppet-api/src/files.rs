@@ -1,11 +1,11 @@
 //! `GET /puppet/v3/file_content/{mount}/{*path}`: files of tasks and modules.
 //!
-//! With `sha256=…` the content of that hash is served whatever the environment
-//! holds by now: a job's task files stay as they were when it was created.
-//! Without it, `environment=…` names where to look.
+//! With `sha256=…` the content of that hash is served, even if the environment has changed: a job's
+//! task files stay as they were when it was created. Without it, `environment=…` names the
+//! environment.
 //!
-//! Only holders of a verified client certificate may read. Contents are streamed
-//! from the disk and carry their hash as ETag.
+//! Only holders of a verified client certificate may read. Contents are streamed from the disk and
+//! have their hash as ETag.
 
 use std::fs::File;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ struct Params {
     sha256: Option<String>,
 }
 
-/// What a request means.
+/// A parsed request.
 enum Wanted {
     Content(Sha256),
     File {
@@ -49,7 +49,7 @@ enum Wanted {
     },
 }
 
-/// A content to send.
+/// Content to send.
 struct Found {
     sha256: Sha256,
     size_bytes: u64,
@@ -157,8 +157,8 @@ impl Files {
     }
 }
 
-/// A link out of the module looks like a file that is not there: what is
-/// outside is nobody's business.
+/// Converts an error of reading code. A link out of the module looks like a missing file, so that
+/// nothing outside is revealed.
 fn code_failure(error: CodeError) -> Failure {
     match &error {
         CodeError::InvalidPath { .. } => Failure::bad_request(error.to_string()),
@@ -171,7 +171,7 @@ fn code_failure(error: CodeError) -> Failure {
     }
 }
 
-/// Without the paths of this host, which the errors name.
+/// The message without the paths of this host, which the errors name.
 fn missing(error: &CodeError) -> String {
     match error {
         CodeError::UnknownEnvironment { environment, .. } => {
@@ -187,8 +187,8 @@ impl Found {
         if is_known(headers, &etag) {
             return (StatusCode::NOT_MODIFIED, [(header::ETAG, etag)]).into_response();
         }
-        // Never more than was announced; when the file became shorter the
-        // connection is cut, so that nobody takes a part for the whole.
+        // Never more than was announced; if the file became shorter the connection is cut, so that
+        // no client takes a part for the whole.
         let content = tokio::fs::File::from_std(self.content).take(self.size_bytes);
         let body = Body::from_stream(ReaderStream::with_capacity(content, FILE_CHUNK_BYTES));
         let headers: [(HeaderName, String); 3] = [
@@ -200,7 +200,7 @@ impl Found {
     }
 }
 
-/// Whether `If-None-Match` names this content.
+/// True if `If-None-Match` names this content.
 fn is_known(headers: &HeaderMap, etag: &str) -> bool {
     headers
         .get_all(header::IF_NONE_MATCH)

@@ -1,5 +1,5 @@
-//! The part of puppetserver's HTTP API (port 8140) that agents need: files of
-//! tasks and modules, the certificate authority, and the simple status.
+//! The part of puppetserver's HTTP API (port 8140) that agents need: files of tasks and modules,
+//! the certificate authority, and the simple status.
 //!
 //! ```text
 //! GET  /puppet/v3/file_content/{mount}/{*path}       module [files]
@@ -7,11 +7,11 @@
 //! GET  /status/v1/simple                             module [status]
 //! ```
 //!
-//! Rules that hold here:
-//! - Who is calling is the verified client certificate of the connection
-//!   ([`https::PeerCertificate`]) and nothing that a request says.
-//! - What a request names is parsed into a closed type before it reaches the CA
-//!   or the code; a `String` is never a path.
+//! Invariants:
+//! - The caller is identified only by the verified client certificate of the connection
+//!   ([`https::PeerCertificate`]), never by the content of a request.
+//! - Names in a request are parsed into a closed type before they reach the CA or the code; a
+//!   `String` is never a path.
 //! - Bodies are bounded by [`defaults::MAX_BODY_BYTES`].
 
 pub mod ca;
@@ -28,14 +28,14 @@ use axum::extract::DefaultBodyLimit;
 
 pub use ca::{Autosign, AutosignError, CaService, CaWorkError, certificate_status};
 
-/// What the handlers work on.
+/// State shared by the handlers.
 #[derive(Clone)]
 pub struct State {
     /// Modules and tasks of the environments.
     pub code: Arc<dyn environments::Code>,
-    /// Files of tasks as they were when a job was created.
+    /// Files of tasks in the state in which a job was created.
     pub blobs: environments::Blobs,
-    /// The certificate authority, if this server is one.
+    /// The certificate authority; `None` if this server is not one.
     pub ca: Option<CaService>,
 }
 

@@ -7,12 +7,12 @@ use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::request::Parts;
 use https::PeerCertificate;
 
-/// Who calls.
+/// The caller of a request.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
-    /// The verified client certificate of the connection, or nobody.
+    /// The verified client certificate of the connection, if there is one.
     pub(crate) certificate: PeerCertificate,
-    /// From where.
+    /// The IP address of the caller; `None` if it is not known.
     pub(crate) address: Option<IpAddr>,
 }
 

@@ -1,6 +1,6 @@
-//! The body of a request, whole and in time: [`WholeBody`].
+//! Complete request body with a time limit: [`WholeBody`].
 //!
-//! The rule: every handler that reads a body takes this extractor, because anybody may open a
+//! Invariant: every handler that reads a body uses this extractor, because any client may open a
 //! connection, announce a body and never send it.
 
 use axum::body::Bytes;

@@ -1,5 +1,4 @@
-//! `POST sign` and `PUT clean`: many names at once, as newer `puppetserver ca`
-//! programs send them.
+//! `POST sign` and `PUT clean`: many names at once, as sent by newer `puppetserver ca` programs.
 
 use axum::Json;
 use pki::CertificateAuthority;
@@ -20,7 +19,7 @@ struct Names {
     certnames: Vec<String>,
 }
 
-/// What became of each name of `sign`.
+/// Result of `sign` for each name.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Signed {
     signed: Vec<String>,
@@ -83,7 +82,7 @@ pub(super) async fn clean(
     ))
 }
 
-/// The names, all checked before anything is done with the first.
+/// Parses the names; all are checked before the first is processed.
 fn names(body: &[u8]) -> Result<Vec<String>, CaFailure> {
     let names: Names = decode_errors::json::object_from_slice(body)
         .map_err(|error| CaFailure::bad_request(format!("the body cannot be used: {error}")))?;

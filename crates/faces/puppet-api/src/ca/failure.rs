@@ -1,4 +1,4 @@
-//! Errors of the CA API: plain text, as `puppet ssl` prints them.
+//! Errors of the CA API: plain text, which `puppet ssl` prints.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ impl CaFailure {
         self.message
     }
 
-    /// Tells the client when to try again.
+    /// Adds the time after which the client should retry.
     fn retry_after(self, pause: Duration) -> Self {
         Self {
             retry_after: Some(pause),
@@ -57,13 +57,13 @@ impl CaFailure {
         Self::new(StatusCode::REQUEST_TIMEOUT, message.into())
     }
 
-    /// Too much to do; agents try again by themselves.
+    /// The CA is overloaded; agents retry by themselves.
     pub(super) fn busy() -> Self {
         let message = "the certificate authority is busy; try again later";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, message.to_owned()).retry_after(CA_BUSY_RETRY)
     }
 
-    /// The audit takes no entry, so nothing was done.
+    /// The audit log accepts no entry, so nothing was done.
     pub(super) fn unaudited(error: &(dyn std::error::Error + 'static)) -> Self {
         tracing::error!(error, "the CA does nothing, since the audit takes no entry");
         let message = "the entry of the audit cannot be written, and without one nothing is done; \
@@ -71,7 +71,7 @@ impl CaFailure {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, message.to_owned())
     }
 
-    /// The cause goes to the log: it names paths of this host.
+    /// Internal error. The cause goes to the log only: it names paths of this host.
     pub(super) fn internal(error: &(dyn std::error::Error + 'static)) -> Self {
         tracing::error!(error, "the CA failed");
         let message = "the certificate authority failed; see the server's log";

@@ -1,20 +1,20 @@
-//! The certificate authority over HTTP, as puppetserver offers it, so that stock
-//! agents (`puppet ssl bootstrap`) and `puppetserver ca` work unchanged.
+//! The certificate authority over HTTP, compatible with puppetserver, so that stock agents (`puppet
+//! ssl bootstrap`) and `puppetserver ca` work unchanged.
 //!
-//! Who may do what:
+//! Permissions:
 //!
-//! | route | who |
+//! | route | permitted callers |
 //! |---|---|
-//! | `GET certificate/{ca or name}`, `GET certificate_revocation_list/ca` | anyone |
-//! | `GET`, `PUT certificate_request/{name}` | anyone (a new node has no certificate) |
+//! | `GET certificate/{ca or name}`, `GET certificate_revocation_list/ca` | all |
+//! | `GET`, `PUT certificate_request/{name}` | all (a new node has no certificate) |
 //! | `DELETE certificate_request/{name}`, `certificate_status/{name}`, `certificate_statuses/{any}`, `sign`, `clean` | administrators |
 //!
-//! Administrators are client certificates with the extension `pp_cli_auth`, and
-//! the certnames that the configuration lists. Requests that ask for alternative
-//! names or for rights are never signed through this API: that takes a person at
-//! the server (`tutti ca sign`).
+//! Administrators are client certificates with the extension `pp_cli_auth`, and the certnames that
+//! the configuration lists. Requests that ask for alternative names or for rights are never signed
+//! through this API: they require an administrator on the server (`tutti ca sign`).
 //!
-//! What administrators do, what they are refused, and what is signed unasked stands in the audit.
+//! Actions of administrators, refused requests, and automatically signed certificates are recorded
+//! in the audit log.
 
 mod autosign;
 mod body;

@@ -49,8 +49,8 @@ pub(super) async fn submit(
             Submitted::AlreadySigned => AutosignDecision::Wait,
             Submitted::Stored | Submitted::AlreadyWaiting => unasked.decide(ca, name),
         };
-        // Others wait for a person: signing them would be refused, and anyone could fill the audit
-        // with that.
+        // Others wait for an administrator: signing them would be refused, and any client could
+        // fill the audit log with refusals.
         let is_plain = ca.may_sign(name, &SignOptions::unasked())?;
         Ok((submitted, decision, is_plain))
     });
@@ -72,7 +72,8 @@ pub(super) async fn submit(
     Ok(StatusCode::OK)
 }
 
-/// Asks about the request as the CA keeps it. It may have been signed or deleted meanwhile.
+/// Runs the program on the request that the CA has stored. It may have been signed or deleted
+/// meanwhile.
 async fn ask_program(service: &CaService, program: &Path, name: &str) -> Result<bool, CaFailure> {
     let certname = certname(name)?;
     let waiting = certname.clone();
@@ -91,7 +92,7 @@ async fn sign_unasked(service: &CaService, caller: &Caller, name: &str) -> Resul
     let certname = certname(name)?;
     let sign = move |ca: &CertificateAuthority| {
         match ca.sign(certname.as_str(), &SignOptions::unasked()) {
-            // Two requests of one node at once: the other one was signed.
+            // Two concurrent requests of one node: the other one was signed.
             Err(CaError::NoRequest { .. } | CaError::CertificateExists { .. }) => Ok(()),
             signed => signed.map(drop),
         }

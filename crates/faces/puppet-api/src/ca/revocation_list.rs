@@ -1,5 +1,4 @@
-//! `GET certificate_revocation_list/ca`, answered with 304 when the client's
-//! copy is as new.
+//! `GET certificate_revocation_list/ca`, answered with 304 if the client's copy is current.
 
 use std::time::SystemTime;
 
@@ -41,14 +40,14 @@ pub(super) async fn fetch(
     Ok(response)
 }
 
-/// The time of `If-Modified-Since`; one that cannot be read does not count.
+/// The time of `If-Modified-Since`; a value that cannot be parsed is ignored.
 fn asked_since(headers: &HeaderMap) -> Option<i64> {
     static PARSER: DateTimeParser = DateTimeParser::new();
     let text = headers.get(header::IF_MODIFIED_SINCE)?.to_str().ok()?;
     Some(PARSER.parse_timestamp(text).ok()?.as_second())
 }
 
-/// HTTP dates have whole seconds.
+/// Truncates a time to whole seconds, as in HTTP dates.
 fn seconds(time: SystemTime) -> i64 {
     Timestamp::try_from(time).map_or(i64::MAX, |time| time.as_second())
 }

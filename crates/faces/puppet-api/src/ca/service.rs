@@ -1,4 +1,4 @@
-//! What the CA's handlers share: [`CaService`].
+//! State shared by the CA's handlers: [`CaService`].
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -27,20 +27,20 @@ pub struct CaService {
     ca: CertificateAuthority,
     policy: Arc<Policy>,
     audit: Audit,
-    /// For work that may write, and waits for the disk and for the CA's lock.
+    /// Turns for work that may write, and waits for the disk and for the CA's lock.
     turns: Turns,
-    /// For work that reads a file.
+    /// Turns for work that reads a file.
     reading_turns: Turns,
-    /// For policy executables.
+    /// Turns for policy executables.
     program_turns: Turns,
-    /// The network that this clone works for.
+    /// The network of the clients that this clone serves.
     source: RequestSource,
 }
 
-/// The service, for the network of the caller.
+/// The service, bound to the network of the caller.
 pub(super) struct Attended(pub(super) CaService);
 
-/// The authority did not do the work.
+/// Reason for which the authority did not do the work.
 #[derive(Debug, thiserror::Error)]
 pub enum CaWorkError {
     /// The turn of the caller's network did not come in time.
@@ -49,7 +49,7 @@ pub enum CaWorkError {
     /// The work itself failed.
     #[error(transparent)]
     Ca(#[from] CaError),
-    /// A bug of this server.
+    /// A bug of this server: the work panicked.
     #[error("the work of the certificate authority ended in a panic")]
     Panicked(#[from] tokio::task::JoinError),
 }
@@ -59,13 +59,13 @@ struct Policy {
     autosign: Autosign,
 }
 
-/// The names that are signed without anybody's consent.
+/// The policy for names that are signed automatically.
 pub(super) struct UnaskedNames {
     policy: Arc<Policy>,
 }
 
 impl UnaskedNames {
-    /// Decides by the name alone; never for a name that grants rights. Blocks on the disk.
+    /// Decides by the name alone; a name that grants rights is never signed. Blocks on the disk.
     pub(super) fn decide(&self, ca: &CertificateAuthority, certname: &str) -> AutosignDecision {
         let decision = self.policy.autosign.decide(certname);
         match ca.privileged_names().of(certname) {
@@ -83,9 +83,9 @@ impl UnaskedNames {
 }
 
 impl CaService {
-    /// The privileged names of `ca` decide who may use the API like holders of `pp_cli_auth`, and
-    /// which names are never signed through it; a policy that overlaps them is refused. What is
-    /// done is told to `audit` first; what that does not take is not done.
+    /// Creates the service. The privileged names of `ca` have the rights of holders of
+    /// `pp_cli_auth`, and are never signed through the API; a policy that overlaps them is refused.
+    /// Every action is recorded in `audit` first; without that entry it is not performed.
     pub fn new(
         ca: CertificateAuthority,
         autosign: Autosign,
@@ -108,14 +108,14 @@ impl CaService {
         self.source
     }
 
-    /// The policy for names that are signed without anybody's consent.
+    /// The policy for names that are signed automatically.
     pub(super) fn unasked(&self) -> UnaskedNames {
         UnaskedNames {
             policy: Arc::clone(&self.policy),
         }
     }
 
-    /// True if this policy executable signs the request, when the turn of the caller's network has come.
+    /// Waits for a turn of the caller's network; true if this policy executable signs the request.
     pub(super) async fn policy_signs(
         &self,
         program: &Path,
@@ -129,7 +129,7 @@ impl CaService {
         Ok(autosign::signs(program, certname, request_pem).await)
     }
 
-    /// Refuses everybody but administrators, and writes down who was refused.
+    /// Refuses all callers except administrators, and records refusals in the audit log.
     pub(super) async fn authorize(
         &self,
         caller: &Caller,
@@ -140,7 +140,7 @@ impl CaService {
             Ok(()) => return Ok(()),
             Err(refused) => refused,
         };
-        // No certname: whoever is refused could name any.
+        // No certname: a refused caller could name any.
         let act = deed.act(trail::actor(caller), route, None);
         self.audit.refused(&act, &trail::denied(&refused)).await;
         Err(refused)
@@ -160,8 +160,8 @@ impl CaService {
         Err(CaFailure::forbidden(message))
     }
 
-    /// Does what `act` says, between its two entries: the first is durable before `work` begins,
-    /// the second tells its result even if the client goes away meanwhile.
+    /// Performs `act` between its two audit entries: the first is durable before `work` begins, the
+    /// second records its result even if the client disconnects meanwhile.
     pub(super) async fn command<T: Send + 'static>(
         &self,
         act: Act,
@@ -178,7 +178,7 @@ impl CaService {
         self.run(told).await?
     }
 
-    /// The same service for a caller at this address, whose network has turns of its own.
+    /// The same service for a caller at this address, whose network has its own turns.
     #[must_use]
     pub fn on_behalf_of(&self, address: Option<IpAddr>) -> Self {
         Self {
@@ -187,8 +187,8 @@ impl CaService {
         }
     }
 
-    /// Runs `work` where it may block on the disk, when its turn comes. Permissions and the audit are
-    /// the caller's business.
+    /// Runs `work` on a thread that may block on the disk, when its turn comes. The caller is
+    /// responsible for permissions and the audit.
     pub async fn work<T: Send + 'static>(
         &self,
         work: impl FnOnce(&CertificateAuthority) -> Result<T, CaError> + Send + 'static,
@@ -196,7 +196,7 @@ impl CaService {
         self.run_within(&self.turns, CA_WAIT, work).await
     }
 
-    /// As [`Self::work`], for handlers of this crate.
+    /// Like [`Self::work`], for handlers of this crate.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&CertificateAuthority) -> Result<T, CaError> + Send + 'static,
@@ -204,8 +204,8 @@ impl CaService {
         Ok(self.work(work).await?)
     }
 
-    /// Runs `work` that reads a file and never waits for the CA's lock, when its turn comes: requests
-    /// that are being written do not hold it up.
+    /// Runs `work` that reads a file and never waits for the CA's lock, when its turn comes:
+    /// writing requests do not delay it.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce(&CertificateAuthority) -> Result<T, CaError> + Send + 'static,
@@ -225,7 +225,7 @@ impl CaService {
         };
         let ca = self.ca.clone();
         let working = tokio::task::spawn_blocking(move || {
-            // Kept by the work itself: a client that goes away does not stop it.
+            // Held by the work itself: a disconnected client does not stop it.
             let _turn = turn;
             work(&ca)
         });
@@ -245,7 +245,7 @@ impl FromRequestParts<CaService> for Attended {
     }
 }
 
-/// A name from a path, before anything is done with it.
+/// Parses a name from a path, before any other step.
 pub(super) fn certname(text: &str) -> Result<Certname, CaFailure> {
     text.parse()
         .map_err(|error: pcp::CertnameError| CaFailure::bad_request(error.to_string()))
@@ -337,11 +337,11 @@ mod tests {
         let refused = CaFailure::from(refused.unwrap_err());
         let status = refused.into_response().status();
         assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
-        // What only reads does not wait for what writes.
+        // Reads do not wait for writes.
         let read = service.read(|ca| ca.ca_bundle());
         let read = tokio::time::timeout(Duration::from_secs(60), read).await;
         read.expect("an answer").unwrap();
-        // A client that went away gives its turn back only with the end of its work.
+        // The turn of a disconnected client is returned only at the end of its work.
         occupants[0].abort();
         let refused = service
             .run_within(&service.turns, Duration::from_millis(20), |_| Ok(()))

@@ -1,5 +1,5 @@
-//! `certificate_status/{name}` and `certificate_statuses/{any}`: what
-//! administrators see, sign, revoke and clean.
+//! `certificate_status/{name}` and `certificate_statuses/{any}`: listing, signing, revoking and
+//! cleaning by administrators.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ const CLEAN: Route = "DELETE /puppet-ca/v1/certificate_status/{name}";
 #[derive(Debug, Deserialize)]
 struct Change {
     desired_state: String,
-    /// Seconds.
+    /// Lifetime of the certificate in seconds.
     cert_ttl: Option<u64>,
 }
 
@@ -73,7 +73,7 @@ pub(super) async fn change(
     caller: Caller,
     WholeBody(body): WholeBody,
 ) -> Result<StatusCode, CaFailure> {
-    // Which of the two it is to be, the body says; who may not is not read.
+    // The body decides between signing and revoking; it is not read for callers without permission.
     service.authorize(&caller, Deed::Change, CHANGE).await?;
     let change: Change = decode_errors::json::object_from_slice(&body)
         .map_err(|error| CaFailure::bad_request(format!("the body cannot be used: {error}")))?;
@@ -138,7 +138,7 @@ fn sign_options(cert_ttl: Option<u64>) -> Result<SignOptions, CaFailure> {
     })
 }
 
-/// A certificate or request as puppetserver describes it.
+/// A certificate or request in puppetserver's format.
 pub fn certificate_status(entry: Entry) -> CertificateStatus {
     let dns = entry
         .alt_names
@@ -173,7 +173,7 @@ pub fn certificate_status(entry: Entry) -> CertificateStatus {
     }
 }
 
-/// A number as puppetserver gives it; text when it needs more than 64 bits.
+/// A serial number in puppetserver's format; text if it needs more than 64 bits.
 fn serial_number(hexadecimal: &str) -> serde_json::Value {
     match u64::from_str_radix(hexadecimal, 16) {
         Ok(number) => number.into(),

@@ -1,7 +1,7 @@
-//! What the audit learns of the CA: [`Deed`].
+//! Audit events of the CA: [`Deed`].
 //!
-//! The rule: no certificate is signed, revoked or forgotten before its entry is durable, and a
-//! request that is refused leaves one. No entry holds a key, a request or a certificate.
+//! Invariant: no certificate is signed, revoked or forgotten before its entry is durable, and a
+//! refused request leaves an entry. No entry contains a key, a request or a certificate.
 
 use audit::{Act, Actor, Object, Outcome};
 use serde_json::json;
@@ -9,11 +9,11 @@ use serde_json::json;
 use super::failure::CaFailure;
 use crate::peer::Caller;
 
-/// Something that the CA does for somebody.
+/// An operation of the CA that a caller requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Deed {
     Read,
-    /// Asked for, before it is known whether it is to sign or to revoke.
+    /// A change that was requested, before it is known if it signs or revokes.
     Change,
     Sign,
     Revoke,
@@ -21,13 +21,13 @@ pub(super) enum Deed {
     DeleteRequest,
 }
 
-/// On which route a deed was asked for.
+/// The route by which an operation was requested.
 pub(super) type Route = &'static str;
 
 // === impl Deed ===
 
 impl Deed {
-    /// As it stands in entries.
+    /// Name of the operation in audit entries.
     fn action(self) -> &'static str {
         match self {
             Self::Read => "certificate_status",
@@ -39,7 +39,7 @@ impl Deed {
         }
     }
 
-    /// The deed of somebody, on a certname if one was named.
+    /// The audited operation of an actor, on a certname if one was named.
     pub(super) fn act(self, actor: Actor, route: Route, certname: Option<&str>) -> Act {
         Act {
             actor,
@@ -52,7 +52,7 @@ impl Deed {
         }
     }
 
-    /// What the server does by itself, since the configuration says so.
+    /// An operation that the server performs by itself because of the configuration.
     pub(super) fn unasked(self, caller: &Caller, route: Route, certname: &str) -> Act {
         let mut actor = Actor::server();
         actor.address = caller.address;
@@ -62,7 +62,7 @@ impl Deed {
     }
 }
 
-/// Who calls, as far as is known.
+/// The caller, as far as it is known.
 pub(super) fn actor(caller: &Caller) -> Actor {
     let actor = caller.certname().map(Actor::certificate);
     Actor {
@@ -71,7 +71,7 @@ pub(super) fn actor(caller: &Caller) -> Actor {
     }
 }
 
-/// What came of a deed. The words of a failure are not kept: they may quote a request.
+/// The outcome of an operation. The text of a failure is not recorded: it may quote a request.
 pub(super) fn outcome<T>(done: &Result<T, CaFailure>) -> Outcome {
     match done {
         Ok(_) => Outcome::default(),
@@ -83,7 +83,7 @@ pub(super) fn outcome<T>(done: &Result<T, CaFailure>) -> Outcome {
     }
 }
 
-/// Refused before anything was looked at.
+/// The outcome of a request that was refused before it was read.
 pub(super) fn denied(failure: &CaFailure) -> Outcome {
     Outcome {
         status: Some(failure.status().as_u16()),

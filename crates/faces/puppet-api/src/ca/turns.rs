@@ -1,8 +1,8 @@
-//! Whose work the CA does next: [`Turns`].
+//! Fair order of the CA's work: [`Turns`].
 //!
-//! The rule: a network has one turn at a time and waits for it in a line of its own before it stands
-//! in the common one, so no network ever has all turns, and a client waits for one request of each
-//! other network, however many one of them has sent.
+//! Invariant: a network has one turn at a time and waits for it in a queue of its own before it
+//! enters the common one, so no network ever has all turns, and a client waits for one request of
+//! each other network, regardless of the number of requests that one of them has sent.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -12,26 +12,26 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::defaults::CA_LINES_SWEPT;
 
-/// The turns of all networks. Clones are the same.
+/// The turns of all networks. Clones share one state.
 #[derive(Clone, Debug)]
 pub(super) struct Turns {
     work: Arc<Semaphore>,
     lines: Arc<Mutex<HashMap<RequestSource, Weak<Semaphore>>>>,
 }
 
-/// A permit to occupy a blocking thread; given back when dropped.
+/// A permit to occupy a blocking thread; returned on drop.
 #[derive(Debug)]
 pub(super) struct Turn {
     _work: OwnedSemaphorePermit,
     _line: OwnedSemaphorePermit,
-    /// The line exists as long as a request of its network does.
+    /// Keeps the queue of the network as long as one of its requests exists.
     _kept: Arc<Semaphore>,
 }
 
 // === impl Turns ===
 
 impl Turns {
-    /// Of so many networks at the same time.
+    /// Allows turns of `at_once` networks at the same time.
     pub(super) fn new(at_once: usize) -> Self {
         Self {
             work: Arc::new(Semaphore::new(at_once)),
@@ -39,7 +39,7 @@ impl Turns {
         }
     }
 
-    /// Waits until it is the turn of a request from `source`.
+    /// Waits for the turn of a request from `source`.
     pub(super) async fn take(&self, source: RequestSource) -> Turn {
         let line = self.line(source);
         let in_line = Arc::clone(&line).acquire_owned().await;
@@ -107,7 +107,7 @@ mod tests {
         let mut honest = Box::pin(turns.take(source(20)));
         assert!((&mut honest).now_or_never().is_none());
         held.remove(0);
-        // The next of the greedy network enters the common line behind the other network.
+        // The next request of the greedy network enters the common queue behind the other network.
         for waiting in &mut greedy {
             assert!(waiting.now_or_never().is_none());
         }

@@ -1,4 +1,4 @@
-//! What the audit knows of the CA, and that nothing happens without it.
+//! Audit entries of the CA, and the refusal of actions that cannot be recorded.
 
 use puppet_api::Autosign;
 use reqwest::{Method, StatusCode};
@@ -8,13 +8,13 @@ use crate::site::{Client, Site, request};
 
 const CA: &str = "/puppet-ca/v1";
 
-/// All entries, when every result is written.
+/// All entries, once every result is written.
 async fn settled(site: &Site) -> Vec<AuditRow> {
     site.audit.shutdown().await;
     site.store.audit_entries(1, 10_000).await.unwrap()
 }
 
-/// Phase, who, what, on which name, and the HTTP status where it is an error.
+/// Phase, actor, action, certname, and the HTTP status of an error.
 fn shown(rows: &[AuditRow]) -> Vec<String> {
     let line = |row: &AuditRow| {
         let entry = &row.entry;
@@ -138,7 +138,7 @@ async fn what_is_signed_unasked_is_the_servers_own_act() {
     let (path, pem) = (format!("{CA}/certificate_request/web1"), request("web1"));
     let node = site.nobody();
     assert_eq!(node.put(&path, pem.clone()).await.0, StatusCode::OK);
-    // Signed already: nothing is done.
+    // Already signed: nothing is done.
     assert_eq!(node.put(&path, pem).await.0, StatusCode::OK);
     let rows = settled(&site).await;
     assert_eq!(
@@ -179,7 +179,7 @@ async fn no_entry_no_action() {
     assert!(site.ca.request("web1").unwrap().is_some());
     let state = site.ca.entry("web2").unwrap().unwrap().state;
     assert_eq!(state, pki::ca::State::Signed);
-    // It waits: the node asks again, or a person signs it.
+    // The request waits: the node repeats it, or an administrator signs it.
     assert!(unasked.ca.certificate("web1").unwrap().is_none());
     assert!(unasked.ca.request("web1").unwrap().is_some());
 }

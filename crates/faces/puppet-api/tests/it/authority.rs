@@ -1,4 +1,4 @@
-//! What administrators may do, and nobody else.
+//! Operations that only administrators may perform.
 
 use reqwest::{Method, StatusCode};
 use serde_json::Value;
@@ -115,7 +115,7 @@ async fn names_with_rights_are_signed_at_the_server_only() {
     site.ca.sign("ops", &asked_for).unwrap();
 }
 
-/// One address has its share of the list of waiting requests; others have room beside it.
+/// One address has its share of the list of waiting requests; others still have space.
 #[tokio::test]
 async fn one_source_cannot_fill_the_list_of_waiting_requests() {
     let site = Site::start().await;
@@ -140,11 +140,11 @@ async fn one_source_cannot_fill_the_list_of_waiting_requests() {
     let other = pki::ca::RequestSource::new(Some("10.0.0.1".parse().unwrap()));
     let pem = request("web2");
     site.ca.submit_from("web2", pem.as_bytes(), other).unwrap();
-    // Room that is made counts at once.
+    // Freed space counts at once.
     assert!(site.ca.delete_request("flood0").unwrap());
     let (status, _) = site.nobody().put(&path, request("web1")).await;
     assert_eq!(status, StatusCode::OK);
-    // The source stands in the file, and no one is shown it.
+    // The source is stored in the file, and is not shown to any client.
     let stored = std::fs::read_to_string(site.ca.dir().join("requests/web1.pem")).unwrap();
     assert!(stored.starts_with("# submitted from 127.0.0.1\n-----BEGIN"));
     let (_, shown) = site.nobody().get(&path).await;

@@ -1,4 +1,4 @@
-//! What is signed without anybody's consent.
+//! Certificates that are signed automatically.
 
 use puppet_api::{Autosign, CaService};
 use reqwest::StatusCode;
@@ -31,7 +31,7 @@ async fn a_request_for_rights_waits_for_a_person() {
     for (name, extension) in [
         ("rights", "1.3.6.1.4.1.34380.1.3.39=ASN1:UTF8String:true"),
         ("names", "subjectAltName=DNS:puppet"),
-        // A rule of the broker gives orders to holders of this one.
+        // A rule of the broker lets holders of this extension give orders.
         ("role", &format!("{PP_ROLE}=ASN1:UTF8String:orchestrator")),
     ] {
         let ran = std::process::Command::new("openssl")
@@ -76,7 +76,7 @@ async fn a_certificate_that_was_signed_unasked_is_a_clients_and_has_its_own_name
     let lines: Vec<_> = text.lines().map(str::trim).collect();
     assert!(lines.contains(&"TLS Web Client Authentication"), "{text}");
     assert!(lines.contains(&"DNS:web1.example"), "{text}");
-    // What a person signs is as puppetserver makes it.
+    // A certificate signed by an administrator is like puppetserver's.
     site.ca.submit("web2", request("web2").as_bytes()).unwrap();
     let by_hand = site.ca.sign("web2", &pki::ca::SignOptions::default());
     let by_hand = pem::parse(by_hand.unwrap()).unwrap();
@@ -89,7 +89,7 @@ async fn a_certificate_that_was_signed_unasked_is_a_clients_and_has_its_own_name
 #[tokio::test]
 async fn a_request_that_waits_is_signed_once_its_name_is_permitted_and_never_with_rights() {
     let site = Site::with_autosign(Autosign::All).await;
-    // As if they had come before the setting.
+    // Requests that arrived before the setting.
     let waiting = |name: &str| {
         let pem = request(name);
         site.ca.submit(name, pem.as_bytes()).unwrap();
@@ -131,7 +131,7 @@ async fn names_with_rights_wait_for_a_person() {
         assert!(!submitted(&site, name, request(name)).await, "{name}");
         assert!(site.ca.request(name).unwrap().is_some(), "{name}");
     }
-    // In another case it is no name to ask for.
+    // With upper-case letters it is not a valid new certname.
     let node = site.nobody();
     let path = "/puppet-ca/v1/certificate_request/LocalHost";
     let (status, text) = node.put(path, request("LocalHost")).await;
@@ -176,7 +176,7 @@ async fn a_policy_executable_decides_by_name_and_request_but_not_about_rights() 
     let site = Site::with_autosign(policy(dir.path(), &script)).await;
     assert!(submitted(&site, "web1", request("web1")).await);
     assert!(!submitted(&site, "refused", request("refused")).await);
-    // The program is not even asked about names with rights.
+    // The program is not even called for names with rights.
     let privileged = site.ca.privileged_names();
     let name = privileged
         .named_holders(pki::Privilege::CaAdministrator)

@@ -1,4 +1,4 @@
-//! The way of a new node, and of hostile ones.
+//! Bootstrap of a new node, and of hostile ones.
 
 use pki::ca::SignOptions;
 use reqwest::{Method, StatusCode};
@@ -119,7 +119,7 @@ async fn hostile_names_and_bodies_are_refused_and_change_nothing() {
             .iter()
             .all(|entry| entry.certname == "localhost")
     );
-    // Names that could be taken for another's, honestly requested.
+    // Names that could be taken for another's, requested in good faith.
     for (path, name) in [("w%C3%A9b", "wéb"), ("Web1", "Web1")] {
         let url = format!("{CA}/certificate_request/{path}");
         let (status, text) = node.put(&url, request(name)).await;

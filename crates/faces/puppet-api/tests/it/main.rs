@@ -1,4 +1,4 @@
-//! The API over real mutual TLS, as agents and administrators use it.
+//! The API over real mutual TLS, as used by agents and administrators.
 
 #![cfg(test)]
 

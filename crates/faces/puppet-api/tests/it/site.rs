@@ -94,7 +94,7 @@ impl Site {
             .join(path)
     }
 
-    /// Nobody, who only knows the CA.
+    /// A client without a certificate, which only knows the CA.
     pub(crate) fn nobody(&self) -> Client {
         let ca = self.dir.path().join("ca.pem");
         self.connect(ClientTls::without_certificate(&ca, None).unwrap())
@@ -155,7 +155,7 @@ async fn read(response: Response) -> (StatusCode, String) {
     (response.status(), response.text().await.unwrap())
 }
 
-/// The names with rights here, and an extension that a broker's rule gives rights to.
+/// The names with rights on this site, and an extension to which a broker's rule gives rights.
 fn privileged() -> PrivilegedNames {
     let mut names = PrivilegedNames::default();
     for (privilege, key, name) in [

@@ -1,6 +1,6 @@
-//! Lists of names to sign, as Puppet's `autosign.conf`. Main function: [`names`].
+//! Lists of names to sign, in the format of Puppet's `autosign.conf`. Main function: [`names`].
 //!
-//! The rule: a line that cannot be read signs nothing, and is told once for each look at the file.
+//! Invariant: a line that cannot be parsed signs nothing, and is logged once per read of the file.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read as _};
@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::defaults::AUTOSIGN_LIST_BYTES;
 
-/// True if the list names this certname. A file that is not there names nothing.
+/// True if the list names this certname. A missing file names nothing.
 pub(super) fn names(path: &Path, certname: &str) -> bool {
     match read(path) {
         Ok(text) => names_in(&text, path, certname),

@@ -1,7 +1,7 @@
 //! Requests that are signed without an administrator's consent: [`Autosign`].
 //!
-//! The rule: no name that grants rights is signed so, and no request for alternative names or rights,
-//! whatever a list or a program says.
+//! Invariant: a name that grants rights is never signed in this way, nor is a request for
+//! alternative names or rights, even if a list or a program names it.
 
 mod list;
 mod program;
@@ -12,43 +12,43 @@ use pki::{NamePattern, PrivilegedNames};
 
 pub(super) use program::signs;
 
-/// The answer for one name, before the request is looked at.
+/// The decision by the name alone, before the request is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum AutosignDecision {
-    /// It waits for a person.
+    /// The request waits for an administrator.
     Wait,
-    /// It is signed.
+    /// The request is signed.
     Sign,
     /// This program decides.
     Ask(PathBuf),
 }
 
-/// Off by default.
+/// Policy of automatic signing; off by default.
 #[derive(Debug, Clone, Default)]
 pub enum Autosign {
-    /// Nothing is signed unasked.
+    /// No request is signed automatically.
     #[default]
     Off,
-    /// Every name that grants no rights: for networks where reaching the server is proof enough.
+    /// Every name that grants no rights: for networks in which reaching the server is proof enough.
     All,
-    /// Names, and domains such as `*.lab.example`.
+    /// Certnames, and domains such as `*.lab.example`.
     Names(Vec<NamePattern>),
-    /// A file, as Puppet's setting `autosign` names one: a program that decides if it is executable, a list like
-    /// `autosign.conf` otherwise. It is looked at for each request.
+    /// A file, as in Puppet's setting `autosign`: if it is executable, it is a program that
+    /// decides, otherwise a list like `autosign.conf`. It is read for each request.
     File(PathBuf),
 }
 
-/// `ca.autosign` cannot be used.
+/// Reason for which `ca.autosign` cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AutosignError {
-    /// A pattern that is not one.
+    /// The text is not a valid pattern.
     #[error(
         "ca.autosign: the pattern {0:?} is not permitted: use a certname, or a domain such as \
          \"*.lab.example\", or \"true\" alone for every name, or the absolute path of an autosign.conf or of a \
          program alone; certnames are ASCII"
     )]
     Pattern(String),
-    /// A pattern that may mean a name with rights.
+    /// The pattern may match a name with rights.
     #[error(
         "ca.autosign: the pattern {pattern:?} overlaps {privileged}, whose holder has rights: anyone \
          who asks first would get them; name the nodes, or a domain that has only nodes, and sign \
@@ -57,7 +57,7 @@ pub enum AutosignError {
     Overlap {
         /// The pattern of `ca.autosign`.
         pattern: String,
-        /// The name, and the key that gives it rights.
+        /// The name, and the configuration key that gives it rights.
         privileged: String,
     },
     /// Every name has rights.
@@ -69,7 +69,7 @@ pub enum AutosignError {
 }
 
 impl Autosign {
-    /// From the configuration: no patterns mean off, `true` alone means all.
+    /// Builds the policy from the configuration: no patterns mean off, `true` alone means all.
     pub fn from_patterns(patterns: &[String]) -> Result<Self, AutosignError> {
         match patterns {
             [] => Ok(Self::Off),
@@ -86,11 +86,11 @@ impl Autosign {
         }
     }
 
-    /// Refuses patterns that may mean a name with rights. `true` means no such name by itself.
+    /// Refuses patterns that may match a name with rights. `true` matches no such name anyway.
     pub fn check(&self, privileged: &PrivilegedNames) -> Result<(), AutosignError> {
         let patterns = match self {
             Self::Off => return Ok(()),
-            // Each name is compared when it comes.
+            // Each name is compared when its request arrives.
             Self::All | Self::File(_) => &[][..],
             Self::Names(patterns) => patterns,
         };
@@ -108,7 +108,7 @@ impl Autosign {
         Ok(())
     }
 
-    /// Decides by the name alone; blocks on the disk where a file is configured.
+    /// Decides by the name alone; blocks on the disk if a file is configured.
     pub(super) fn decide(&self, certname: &str) -> AutosignDecision {
         let is_listed = match self {
             Self::Off => false,
@@ -126,13 +126,13 @@ impl Autosign {
     }
 }
 
-/// As Puppet decides it: by whether this user may execute the file.
+/// True if this user may execute the file, which is Puppet's criterion.
 fn is_program(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
-/// `*` alone would sign everything, which only `true` may say. New certnames are lower-case ASCII,
-/// so that is what a pattern means.
+/// Parses a pattern. `*` alone would sign everything, which only `true` may do. New certnames are
+/// lower-case ASCII, so a pattern is too.
 fn pattern(text: &str) -> Option<NamePattern> {
     let is_possible = text.is_ascii() && text != "true" && text != "false";
     let pattern = NamePattern::name_or_domain(&text.to_ascii_lowercase());

@@ -1,8 +1,8 @@
-//! Policy executables: programs that decide whether a request is signed, called as puppetserver calls them. Main
-//! function: [`signs`].
+//! Policy executables: programs that decide if a request is signed, called in the same way as by
+//! puppetserver. Main function: [`signs`].
 //!
-//! The rule: the certname is the only argument, the request is on standard input, and only exit code 0 signs; a
-//! program that takes too long is killed with all that it started.
+//! Invariant: the certname is the only argument, the request is on standard input, and only exit
+//! code 0 signs; a program that takes too long is killed with all its children.
 
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
@@ -15,7 +15,7 @@ use tokio::process::{Child, Command};
 
 use crate::defaults::{AUTOSIGN_OUTPUT_BYTES, AUTOSIGN_PROGRAM_TIME};
 
-/// The program could not decide.
+/// Reason for which the program could not decide.
 #[derive(Debug, thiserror::Error)]
 enum PolicyError {
     #[error("it cannot be run: {0}")]
@@ -29,7 +29,7 @@ enum PolicyError {
 /// Kills the program's process group unless it ended by itself.
 struct ProcessGroup(Option<Pid>);
 
-/// True if the program says so.
+/// True if the program exits with code 0.
 pub(in crate::ca) async fn signs(program: &Path, certname: &Certname, request_pem: &str) -> bool {
     match run(program, certname, request_pem, AUTOSIGN_PROGRAM_TIME).await {
         Ok(status) => {
@@ -75,12 +75,14 @@ async fn run(
     }
 }
 
-/// Feeds it and waits. What it prints goes to the log; more than is kept is thrown away.
+/// Writes the request to the program and waits for its end. Its output goes to the log; output
+/// beyond the limit is discarded.
 async fn attend(child: &mut Child, request_pem: &str) -> std::io::Result<ExitStatus> {
     let stdin = child.stdin.take();
     let feed = async {
         if let Some(mut stdin) = stdin {
-            // A program that decides by the name alone does not read, and that is no error.
+            // A program that decides by the name alone does not read its input, which is not an
+            // error.
             let _ = stdin.write_all(request_pem.as_bytes()).await;
         }
     };
@@ -93,7 +95,7 @@ async fn log(output: Option<impl tokio::io::AsyncRead + Unpin>) {
     let Some(mut output) = output else { return };
     let mut kept = Vec::new();
     let mut reader = (&mut output).take(AUTOSIGN_OUTPUT_BYTES);
-    // What cannot be read is not logged; the exit code decides.
+    // Output that cannot be read is not logged; the exit code decides.
     let _ = reader.read_to_end(&mut kept).await;
     let text = String::from_utf8_lossy(&kept);
     if !text.trim().is_empty() {
@@ -105,7 +107,7 @@ async fn log(output: Option<impl tokio::io::AsyncRead + Unpin>) {
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if let Some(leader) = self.0 {
-            // It may have ended in this moment.
+            // It may have just ended.
             let _ = kill_process_group(leader, Signal::KILL);
         }
     }
@@ -153,7 +155,7 @@ mod tests {
             );
         }
         assert!(!signs(&dir.path().join("missing"), &web1(), "x").await);
-        // One that does not read, and prints more than is kept.
+        // A program that does not read, and prints more than is kept.
         let talks = program(dir.path(), "exec 0<&-; head -c 1000000 /dev/zero");
         assert!(signs(&talks, &web1(), &"x".repeat(1 << 20)).await);
     }
@@ -168,7 +170,7 @@ mod tests {
         );
         let slow = program(dir.path(), &script);
         let mut time = Duration::from_millis(100);
-        // Until it was so fast as to start its child.
+        // Until it was fast enough to start its child.
         let child: u32 = loop {
             let ended = run(&slow, &web1(), "x", time).await;
             assert!(matches!(ended, Err(PolicyError::TooSlow(_))), "{ended:?}");

@@ -1,8 +1,8 @@
 //! `cargo xtask words`: the rules of names and prose that a program can check. Main function:
 //! [`run`].
 //!
-//! The rule: each finding names its file and line. Crates in [`PENDING`] are counted but do not
-//! fail the check; a crate leaves that list for good when its words are plain.
+//! Invariant: each finding names its file and line. Crates in [`PENDING`] and
+//! [`PENDING_NAMES`] are counted but do not fail the check; a crate leaves a list for good when it is plain.
 
 mod findings;
 mod rust_source;
@@ -19,8 +19,42 @@ use crate::run;
 /// Comment lines of 1,000 that may open with a question word. Model code bases have 1 to 9.
 const QUESTION_OPENINGS_PER_1000: usize = 15;
 
-/// Crates whose names and comments are still to be made plain.
+/// Crates whose comments and messages are still to be made plain.
 const PENDING: &[&str] = &[
+    "actions",
+    "agent",
+    "audit",
+    "broker",
+    "classifier",
+    "code-deployments",
+    "code-settings",
+    "code-sources",
+    "code-store",
+    "docs",
+    "doctor",
+    "external-directories",
+    "eyaml",
+    "fabric",
+    "file-sync",
+    "forges",
+    "inventory",
+    "jobs",
+    "lookup",
+    "plan-language",
+    "plans",
+    "psych",
+    "puppet-api",
+    "puppetfile",
+    "ruby-regex",
+    "schedules",
+    "ssh",
+    "tutti",
+    "webhooks",
+    "xtask",
+];
+
+/// Crates that may still have public type names of other crates.
+const PENDING_NAMES: &[&str] = &[
     "actions",
     "agent",
     "audit",
@@ -108,8 +142,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         bail!("{binding} findings; the rules are in CONTRIBUTING.md, \"Names and prose\"");
     }
     println!(
-        "words: plain, but for {} crates that are still to be done",
-        PENDING.len()
+        "words: plain, but for the comments of {} crates and the type names of {}",
+        PENDING.len(),
+        PENDING_NAMES.len()
     );
     Ok(())
 }
@@ -126,7 +161,7 @@ fn examine(part: &Part, types: &mut BTreeMap<String, BTreeSet<String>>) -> Resul
         }
         let source = RustSource::read(&text);
         findings.examine(shown, &source);
-        if !PENDING.contains(&part.name.as_str()) {
+        if !PENDING_NAMES.contains(&part.name.as_str()) {
             for name in source.public_types() {
                 types
                     .entry(name.to_owned())

@@ -1,8 +1,9 @@
-//! Why a document cannot be read: [`Error`].
+//! Errors of reading a document: [`Error`].
 
 use crate::defaults::MAX_NUMBER_BYTES;
 
-/// Lines and columns count from 1, columns in characters.
+/// The reason for which a document cannot be read. Lines and columns count from 1, columns in
+/// characters.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     #[error("{what} at line {line} column {column}")]
@@ -11,7 +12,7 @@ pub enum Error {
         line: u32,
         column: u32,
     },
-    /// In Psych's words.
+    /// A refused class or tag, in Psych's words.
     #[error("Tried to load unspecified class: {class} at line {line} column {column}")]
     Unpermitted {
         class: String,

@@ -1,11 +1,11 @@
-//! What Psych's parser takes and ours, which follows YAML 1.2, refuses: [`repaired`].
+//! Notations that Psych's parser accepts and ours, which follows YAML 1.2, refuses: [`repaired`].
 //!
-//! The rule: only blanks between values and at the beginning of a quoted text's lines change,
-//! which mean nothing, so no value does; lines stay what they are.
+//! Invariant: only blanks without a meaning change, between values and at the beginning of a quoted
+//! text's lines, so no value changes; the number of lines stays the same.
 
 use saphyr_parser::ScanError;
 
-/// The text without what the parser stumbled over, if it is one of these.
+/// The text without the cause of the parser's error; `None` if it is not one of these notations.
 pub(crate) fn repaired(text: &str, error: &ScanError) -> Option<String> {
     let at = byte_of(text, error.marker().index());
     match error.info() {
@@ -20,14 +20,14 @@ fn byte_of(text: &str, character: usize) -> usize {
     place.map_or(text.len(), |(byte, _)| byte)
 }
 
-/// The blanks before a place become spaces.
+/// Converts the blanks before a position to spaces.
 fn without_tabs(text: &str, end: usize) -> Option<String> {
     let start = text[..end].trim_end_matches(['\t', ' ']).len();
     let blanks = text[start..end].contains('\t').then_some(end - start)?;
     Some([&text[..start], &" ".repeat(blanks), &text[end..]].concat())
 }
 
-/// The lines of the quoted text that begins at a place are moved in to its column.
+/// Indents the lines of the quoted text that begins at a position to its column.
 fn indented(text: &str, start: usize, column: usize) -> Option<String> {
     let mut chars = text[start..].chars();
     let quote = chars.next().filter(|c| matches!(c, '"' | '\''))?;
@@ -44,7 +44,7 @@ fn indented(text: &str, start: usize, column: usize) -> Option<String> {
             '\n' => any |= move_in(&mut out, chars.as_str(), column),
             c if c == quote => {
                 let rest = chars.as_str();
-                // Two single quotes are one that is meant.
+                // Two single quotes denote one.
                 if quote == '\'' && rest.starts_with('\'') {
                     out.extend(chars.next());
                     continue;
@@ -58,7 +58,7 @@ fn indented(text: &str, start: usize, column: usize) -> Option<String> {
     None
 }
 
-/// Indents a line that is not blank and not in yet.
+/// Indents a line that is neither blank nor indented yet.
 fn move_in(out: &mut String, line: &str, column: usize) -> bool {
     let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
     let blank = line[indent..].starts_with(['\n', '\r']);

@@ -1,4 +1,4 @@
-//! A text to its tree: [`load`].
+//! Parses a text to its tree: [`load`].
 
 use std::borrow::Cow;
 
@@ -8,23 +8,23 @@ use crate::defaults::{MAX_BYTES, MAX_DEPTH, MAX_READ_BYTES};
 use crate::loader::{Loader, Place};
 use crate::{Error, Node, lenient};
 
-/// What a document may hold beside plain data.
+/// The values other than plain data that a document may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
     pub aliases: bool,
     pub symbols: bool,
-    /// Dates and times that are not in quotes.
+    /// True to allow dates and times without quotes.
     pub times: bool,
 }
 
 impl Options {
-    /// Hiera's data files and `hiera.yaml`.
+    /// The options for Hiera's data files and `hiera.yaml`.
     pub const HIERA: Self = Self {
         aliases: true,
         symbols: true,
         times: false,
     };
-    /// Plans.
+    /// The options for YAML plans.
     pub const PLAN: Self = Self {
         aliases: false,
         symbols: false,
@@ -32,19 +32,19 @@ impl Options {
     };
 }
 
-/// What was read.
+/// The result of reading a document.
 #[derive(Debug, Clone, Default)]
 pub struct Document {
-    /// `None` if the text holds no document.
+    /// The tree of the document; `None` if the text contains no document.
     pub root: Option<Node>,
     pub warnings: Vec<Warning>,
 }
 
-/// A key that is written twice in one mapping.
+/// A duplicate key in one mapping.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
     pub key: String,
-    /// Where the first one is.
+    /// Line of the first occurrence of the key, from 1.
     pub first_line: u32,
     pub line: u32,
     pub column: u32,
@@ -63,7 +63,7 @@ pub fn load(text: &str, options: Options) -> Result<Document, Error> {
             Err(Failure::Refused(error)) => return Err(error),
             Err(Failure::Scan(error)) => error,
         };
-        // What was read up to here, and what putting it right copies.
+        // The bytes read so far, and the cost of the copy for the repair.
         read_bytes += scan_error.marker().index() + text.len() / COPIED_PER_READ;
         let repaired = lenient::repaired(&text, &scan_error);
         match repaired.filter(|_| read_bytes < MAX_READ_BYTES) {
@@ -73,7 +73,7 @@ pub fn load(text: &str, options: Options) -> Result<Document, Error> {
     }
 }
 
-/// How many bytes are copied in the time that one is read.
+/// Number of bytes that are copied in the time in which one is parsed.
 const COPIED_PER_READ: usize = 16;
 
 enum Failure {
@@ -96,7 +96,7 @@ fn read(text: &str, options: Options) -> Result<Document, Failure> {
 
 fn syntax(error: &ScanError) -> Error {
     let Place { line, column } = Place::of(error.marker());
-    // The parser looks ahead of what is nested here.
+    // The parser reads ahead of the current nesting.
     if error.info() == "recursion limit exceeded" {
         let limit = MAX_DEPTH;
         return Error::Depth {

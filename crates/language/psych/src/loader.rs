@@ -1,6 +1,7 @@
-//! Events to a tree: [`Loader`].
+//! Converts events to a tree: [`Loader`].
 //!
-//! The rule: what is open stands on a stack of our own, so no nesting takes the thread's.
+//! Invariant: open collections are on a stack of our own, so no nesting overflows the thread's
+//! stack.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use crate::scalar::{Allowed, Refused};
 use crate::tag::{self, CollectionTag, ScalarTag};
 use crate::{Document, Error, Mapping, Node, Options, Style, Value, Warning, scalar};
 
-/// Where something begins.
+/// The start of a value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
     pub(crate) line: u32,
@@ -35,18 +36,18 @@ pub(crate) struct Loader {
     options: Options,
     open: Vec<Open>,
     anchors: HashMap<usize, Anchored>,
-    /// Values so far, with those that aliases stand for.
+    /// Number of values so far, including those behind aliases.
     nodes: usize,
     document: Document,
     open_end: Option<usize>,
 }
 
-/// A collection whose end was not read.
+/// A collection whose end has not been read.
 struct Open {
     content: Content,
     place: Place,
     anchor: usize,
-    /// Values before it.
+    /// Number of values before it.
     nodes_before: usize,
 }
 
@@ -63,7 +64,7 @@ enum Content {
 
 struct WrittenKey {
     node: Node,
-    /// `<<` that is not tagged as text.
+    /// True for a `<<` that is not tagged as text.
     merges: bool,
 }
 
@@ -88,7 +89,7 @@ impl Loader {
         self.document
     }
 
-    /// True at the end of the document.
+    /// Handles an event. True at the end of the document.
     pub(crate) fn event(&mut self, event: Event<'_>, span: &Span) -> Result<bool, Error> {
         let place = Place::of(&span.start);
         match event {
@@ -125,7 +126,7 @@ impl Loader {
         Ok(false)
     }
 
-    /// A block that the end of the text cuts off has no newline there, though the parser adds one.
+    /// A block that ends with the text has no newline there, although the parser adds one.
     fn as_it_ends<'t>(&self, text: &'t str, style: ScalarStyle, span: &Span) -> &'t str {
         let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
         if block && self.open_end == Some(span.end.index()) {
@@ -197,7 +198,7 @@ impl Loader {
         if !self.options.aliases {
             return Err(Error::Alias { line, column });
         }
-        // The parser knows the anchor, so what has it is still open.
+        // The parser knows the anchor, so its value is still open.
         let Some(anchored) = self.anchors.get(&anchor) else {
             return Err(Error::Recursive { line, column });
         };
@@ -215,7 +216,7 @@ impl Loader {
         }
     }
 
-    /// Puts a whole value where it belongs.
+    /// Adds a complete value to its collection.
     fn place(&mut self, node: Node, stands: Stands, written_as_text: bool) {
         let Some(open) = self.open.last_mut() else {
             self.document.root = Some(node);
@@ -299,7 +300,7 @@ impl Loader {
     }
 }
 
-/// Where a text ends that has no newline there, in characters.
+/// The end, in characters, of a text that does not end with a newline.
 fn open_end(text: &str) -> Option<usize> {
     let open = !text.ends_with(['\n', '\r']);
     open.then(|| text.chars().count())
@@ -314,7 +315,7 @@ fn unpermitted(class: String, place: Place) -> Error {
     }
 }
 
-/// The first entries of the items.
+/// Converts the items to a mapping of their first entries.
 fn omap(items: &[Node]) -> Mapping {
     let firsts = items.iter().filter_map(|item| item.as_mapping()?.first());
     firsts

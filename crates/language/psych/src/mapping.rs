@@ -1,14 +1,14 @@
-//! A mapping while it is read: [`Building`].
+//! A mapping under construction: [`Building`].
 //!
-//! The rule: of a key that is written twice the last value stands, at the first one's place; what
-//! `<<` brings overrides the keys before it and is overridden by those behind it.
+//! Invariant: for a duplicate key the last value counts, at the position of the first; entries
+//! merged by `<<` override the keys before it and are overridden by those after it.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::{Mapping, Node, Value};
 
-/// As what a value stands in the text.
+/// The form in which a value is written in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stands {
     Scalar,
@@ -20,12 +20,12 @@ pub(crate) enum Stands {
 #[derive(Debug, Default)]
 pub(crate) struct Building {
     entries: Mapping,
-    /// Keys that came by `<<` and were not written since.
+    /// Keys that were added by `<<` and not written since.
     merged: HashSet<Node>,
 }
 
 impl Building {
-    /// Takes an entry; returns the line of the same key, if it was written before.
+    /// Adds an entry; returns the line of the same key, if it was written before.
     pub(crate) fn put(&mut self, key: Node, value: Node) -> Option<u32> {
         let (index, earlier) = self.entries.insert_full(key.clone(), value);
         earlier?;
@@ -35,7 +35,7 @@ impl Building {
         self.entries.get_index(index).map(|(first, _)| first.line)
     }
 
-    /// Takes the entries of the value of `<<`; gives it back if it is not of mappings.
+    /// Adds the entries of the value of `<<`; returns the value if it does not consist of mappings.
     pub(crate) fn merge(&mut self, value: Node, stands: Stands) -> Result<(), Node> {
         match (&value.value, stands) {
             (Value::Mapping(from), Stands::Alias | Stands::Mapping) => {

@@ -1,7 +1,7 @@
-//! A document's tree: [`Node`].
+//! The tree of a document: [`Node`].
 //!
-//! Equality is that of Ruby's hash keys, so it looks at values only: 1 and 1.0 differ, places and
-//! styles do not count.
+//! Equality is that of Ruby's hash keys, so it compares only values: 1 and 1.0 differ, and
+//! positions and styles are ignored.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -10,33 +10,33 @@ use indexmap::{Equivalent, IndexMap};
 
 use crate::{Date, Time};
 
-/// In the order in which keys were first written.
+/// The entries of a mapping, in the order in which keys were first written.
 pub type Mapping = IndexMap<Node, Node>;
 
-/// A value, its place and how it was written. Clones share what is below.
+/// A value, its position and its style. Clones share their contents.
 ///
-/// The place of a block behind `|` or `>` is where its text begins.
+/// The position of a block after `|` or `>` is the start of its text.
 #[derive(Debug, Clone)]
 pub struct Node {
     pub value: Value,
-    /// From 1.
+    /// Line of the value, counted from 1.
     pub line: u32,
-    /// From 1, in characters.
+    /// Column of the value, counted from 1 in characters.
     pub column: u32,
     pub style: Style,
 }
 
-/// How a scalar was written.
+/// The style of a scalar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Style {
     Plain,
     Single,
     Double,
-    /// A block behind `|`.
+    /// A block after `|`.
     Literal,
-    /// A block behind `>`.
+    /// A block after `>`.
     Folded,
-    /// No scalar.
+    /// A collection, which has no style.
     Collection,
 }
 
@@ -89,7 +89,7 @@ impl Node {
     }
 }
 
-/// A string that finds the node of that string among the keys of a [`Mapping`].
+/// A string that is equal to the node of that string, for access to the keys of a [`Mapping`].
 #[derive(Debug, Clone, Copy)]
 pub struct Key<'k>(pub &'k str);
 
@@ -105,7 +105,7 @@ impl Hash for Key<'_> {
     }
 }
 
-/// Of a string, the same for [`Key`] and [`Node`].
+/// The hash of a string, which is the same for [`Key`] and [`Node`].
 fn hash_string<H: Hasher>(text: &str, state: &mut H) {
     0u8.hash(state);
     text.hash(state);
@@ -169,7 +169,7 @@ impl Hash for Value {
     }
 }
 
-/// The two zeros are one key.
+/// The bits of a float; both zeros are the same key.
 fn float_bits(float: f64) -> u64 {
     if float == 0.0 { 0 } else { float.to_bits() }
 }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use crate::Value;
 use crate::defaults::MAX_NUMBER_BYTES;
 
-/// A text of the shape of a number that is none, which Psych fails on.
+/// A text with the shape of a number that is not one, on which Psych fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NotNumber {
     Invalid,
     TooLong,
 }
 
-/// `Ok(None)` if the text has not the shape of a number.
+/// The value of a number; `Ok(None)` if the text does not have the shape of a number.
 pub(crate) fn number(text: &str) -> Result<Option<Value>, NotNumber> {
     if !text.bytes().any(|byte| byte.is_ascii_digit()) {
         return Ok(None);
@@ -24,7 +24,7 @@ pub(crate) fn number(text: &str) -> Result<Option<Value>, NotNumber> {
     shape.transpose()
 }
 
-/// What looks like a number: its value, or why it has none.
+/// The result for a text with the shape of a number: its value, or the error.
 type Shaped = Option<Result<Value, NotNumber>>;
 
 fn unsigned(text: &str) -> (bool, &str) {
@@ -35,7 +35,7 @@ fn unsigned(text: &str) -> (bool, &str) {
     }
 }
 
-/// `1:30` and `1:30:00.5`. As Psych counts, the first part is hours even where there are two.
+/// `1:30` and `1:30:00.5`. As in Psych, the first part is hours even if there are only two.
 fn sexagesimal(text: &str) -> Shaped {
     let (_, plain) = unsigned(text);
     if !plain.contains(':') {
@@ -186,7 +186,7 @@ fn integer(text: &str) -> Shaped {
     }))
 }
 
-/// `0`, or digits of which the first is none and between which single separators stand.
+/// `0`, or digits of which the first is not zero, with single separators between them.
 fn is_decimal(bytes: &[u8]) -> bool {
     if bytes == b"0" {
         return true;

@@ -1,7 +1,7 @@
-//! What a plain scalar is: [`plain`].
+//! The value of a plain scalar: [`plain`].
 //!
-//! The order of the questions is Psych's, and decides: a text with a letter or blank near its
-//! beginning is never a number, and only short ones may be words like `yes`.
+//! The tests are in Psych's order, which affects the result: a text with a letter or blank near its
+//! beginning is never a number, and only short texts can be words like `yes`.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use crate::Value;
 use crate::number::{NotNumber, number};
 use crate::time::{Shape, shape};
 
-/// Why a plain scalar has no value.
+/// The reason for which a plain scalar is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Refused {
-    /// It is of a class that must be allowed.
+    /// Its class must be allowed explicitly.
     Class(&'static str),
     Number(NotNumber),
 }
 
-/// What may come out of a plain scalar.
+/// The classes to which a plain scalar may be converted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Allowed {
     pub(crate) symbols: bool,
@@ -62,8 +62,8 @@ fn string(text: &str) -> Value {
     Value::String(Arc::from(text))
 }
 
-/// Has a letter, blank or sign as its first character, or as its second behind anything that no
-/// number or symbol begins with.
+/// True if the first character is a letter, blank or sign, or the second one is and the first
+/// cannot begin a number or symbol.
 fn is_wordlike(text: &str) -> bool {
     let mut chars = text.chars();
     let (first, second) = (chars.next(), chars.next());
@@ -82,7 +82,7 @@ fn is_word_char(c: char) -> bool {
         || "_!@#$%^&*(){}<>|/\\~;=".contains(c)
 }
 
-/// `yes`, `off`, `null` and their like in any case; all else is text.
+/// Parses `yes`, `off`, `null` and the like in any case; other words are texts.
 fn word(text: &str) -> Value {
     const LONGEST: usize = 5;
     if text.chars().nth(LONGEST).is_some() {
@@ -127,7 +127,7 @@ fn not_finite(text: &str) -> Option<f64> {
     }
 }
 
-/// What stands behind the colon, without quotes around it.
+/// The name after the colon, without quotes around it.
 fn symbol(name: &str) -> &str {
     for quote in ['"', '\''] {
         if let Some(rest) = name.strip_prefix(quote)

@@ -1,7 +1,7 @@
-//! What a tag asks for: [`ScalarTag`], [`CollectionTag`].
+//! The meaning of tags: [`ScalarTag`], [`CollectionTag`].
 //!
-//! The rule: what would make an object of a Ruby class is refused by that class's name; a tag that
-//! means nothing to Psych is as if it were not there.
+//! Invariant: a tag that would create an object of a Ruby class is refused with the name of that
+//! class; a tag without a meaning in Psych is ignored.
 
 use saphyr_parser::Tag;
 
@@ -9,7 +9,7 @@ const CORE: &str = "tag:yaml.org,2002:";
 
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ScalarTag {
-    /// One that means nothing. What it stands before is plain, also within quotes.
+    /// A tag without a meaning. Its scalar is plain, even within quotes.
     None,
     Untagged,
     Text,
@@ -27,7 +27,7 @@ pub(crate) enum CollectionTag {
     Refused(String),
 }
 
-/// The tag in full. `!!str` is a tag of the core too.
+/// The full tag. `!!str` is a tag of the core schema too.
 fn whole(tag: &Tag) -> String {
     format!("{}{}", tag.handle, tag.suffix)
 }
@@ -84,7 +84,7 @@ pub(crate) fn of_mapping(tag: Option<&Tag>) -> CollectionTag {
     }
 }
 
-/// The class that a tag of one of these kinds, or of any kind of Ruby's, names.
+/// The class that a tag of one of these kinds, or of any Ruby kind, names.
 fn class_of(name: &str, kinds: &[&str]) -> Option<String> {
     let named = kinds.iter().find_map(|kind| name.strip_prefix(kind));
     if let Some(class) = named {
@@ -102,7 +102,8 @@ fn class_of(name: &str, kinds: &[&str]) -> Option<String> {
     Some(class)
 }
 
-/// Base64 as Ruby's `unpack('m')` takes it: what is none is passed over, padding ends it.
+/// Decodes Base64 as Ruby's `unpack('m')` does: other characters are skipped, padding ends the
+/// text.
 pub(crate) fn unpacked(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let (mut bits, mut held) = (0u32, 0u32);

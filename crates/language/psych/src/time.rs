@@ -1,8 +1,8 @@
-//! Plain scalars that look like dates and times: [`Date`], [`Time`].
+//! Plain scalars with the shape of dates and times: [`Date`], [`Time`].
 //!
-//! The rule: what Ruby's `Date.strptime` and `Time.utc` refuse stays text.
+//! Invariant: texts that Ruby's `Date.strptime` and `Time.utc` refuse remain texts.
 
-/// A day.
+/// A calendar day without a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Date {
     pub year: i32,
@@ -10,24 +10,24 @@ pub struct Date {
     pub day: u8,
 }
 
-/// A moment.
+/// A moment, with the time zone of its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Time {
-    /// Since 1970-01-01 00:00 UTC.
+    /// Seconds since 1970-01-01 00:00 UTC.
     pub seconds: i64,
     pub nanoseconds: u32,
-    /// East of Greenwich; `None` if none was written, which means UTC.
+    /// Offset in seconds east of Greenwich; `None` if none was written, which means UTC.
     pub offset_seconds: Option<i32>,
 }
 
-/// What a scalar of the shape of a date or time turned out to be.
+/// The result for a scalar with the shape of a date or time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Shape {
     Date(Option<Date>),
     Time(Option<Time>),
 }
 
-/// `None` if the text has neither shape.
+/// Recognises a date or time; `None` if the text has neither shape.
 pub(crate) fn shape(text: &str) -> Option<Shape> {
     let mut scan = Scan(text.as_bytes());
     if let Some(time) = scan.time() {
@@ -40,7 +40,7 @@ pub(crate) fn shape(text: &str) -> Option<Shape> {
 struct Scan<'t>(&'t [u8]);
 
 impl Scan<'_> {
-    /// Outer `None`: not of this shape; inner: no such day.
+    /// The outer `None` means another shape, the inner one that there is no such day.
     fn date(&mut self) -> Option<Option<Date>> {
         let year = self.number(4, 4)?;
         self.byte(b'-')?;
@@ -157,7 +157,7 @@ impl Scan<'_> {
     }
 }
 
-/// A day that exists, by the Julian calendar before 1582-10-15, as Ruby counts.
+/// An existing day, by the Julian calendar before 1582-10-15, as in Ruby.
 fn civil(year: i32, month: i32, day: i32) -> Option<Date> {
     let julian = (year, month, day) < (1582, 10, 15);
     if julian && (year, month, day) > (1582, 10, 4) {
@@ -178,7 +178,7 @@ fn civil(year: i32, month: i32, day: i32) -> Option<Date> {
     })
 }
 
-/// In the Gregorian calendar; a day too many is the next month's.
+/// Days since 1970-01-01 in the Gregorian calendar; surplus days count into the next month.
 fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);

@@ -1,6 +1,6 @@
-//! What a text may be written as: [`analyse`].
+//! The styles in which a text can be written: [`analyse`].
 
-/// The styles that would read as the same text.
+/// The styles that would be read as the same text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Analysis {
     pub(super) multiline: bool,
@@ -9,7 +9,7 @@ pub(super) struct Analysis {
     pub(super) block: bool,
 }
 
-/// What stands next to what, found character by character.
+/// Combinations of neighbouring characters, found character by character.
 #[derive(Default)]
 struct Found {
     indicators: bool,
@@ -70,7 +70,7 @@ fn find(text: &str) -> Found {
     found
 }
 
-/// Whether a character means something where plain text stands in a block.
+/// True if a character has a meaning of its own in plain text of a block.
 fn is_indicator(before: Option<char>, c: char, after: Option<char>) -> bool {
     let is_before_blank = after.is_none_or(is_blank_or_break);
     match (before, c) {
@@ -85,7 +85,7 @@ fn is_indicator(before: Option<char>, c: char, after: Option<char>) -> bool {
     }
 }
 
-/// What ends a line. The last three do so in YAML 1.1.
+/// True for line breaks. The last three are line breaks in YAML 1.1.
 pub(super) fn is_break(c: char) -> bool {
     matches!(c, '\r' | '\n' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
@@ -94,7 +94,7 @@ pub(super) fn is_blank_or_break(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\0') || is_break(c)
 }
 
-/// What libyaml writes as it is: nothing beyond the basic plane.
+/// True for characters that libyaml writes unescaped: none beyond the basic plane.
 pub(super) fn is_printable(c: char) -> bool {
     matches!(c, '\n' | ' '..='~' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}')
         && c != '\u{feff}'

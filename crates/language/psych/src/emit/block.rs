@@ -1,4 +1,4 @@
-//! Scalars below their line: behind `|` and `>`.
+//! Scalars on the lines below: after `|` and `>`.
 
 use super::analysis::{is_blank_or_break, is_break};
 use super::writer::Writer;
@@ -52,8 +52,8 @@ impl Writer {
         }
     }
 
-    /// The sign, with what the reader cannot see by itself: the indentation of a text that begins with
-    /// a blank, and which line breaks at the end belong to it.
+    /// Writes the sign, with properties that the reader cannot infer: the indentation of a text
+    /// that begins with a blank, and the line breaks at the end that belong to the text.
     fn block_start(&mut self, sign: &str, text: &str) {
         self.indicator(sign, true, false);
         if text.starts_with(|c: char| c == ' ' || is_break(c)) {
@@ -77,7 +77,7 @@ impl Writer {
     }
 }
 
-/// Behind the line breaks that come first stands neither blank nor end.
+/// True if neither a blank nor the end follows the leading line breaks.
 fn goes_on_with_a_word(rest: &str) -> bool {
     rest.trim_start_matches(is_break)
         .starts_with(|c| !is_blank_or_break(c))

@@ -1,7 +1,7 @@
-//! How a scalar is written: [`scalar`].
+//! The style of a scalar: [`scalar`].
 //!
-//! What Psych asks for comes first, by the look of the text; what cannot be written so is quoted more
-//! strongly.
+//! First comes the style that Psych requests, by the look of the text; a text that cannot be
+//! written in that style is quoted more strongly.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -20,13 +20,13 @@ pub(super) enum Style {
     Folded,
 }
 
-/// A scalar as Psych asks for it.
+/// A scalar in the style that Psych requests.
 #[derive(Debug)]
 pub(super) struct Scalar<'v> {
     pub(super) text: Cow<'v, str>,
     pub(super) style: Style,
     pub(super) tag: Option<&'static str>,
-    /// Whether it reads as the same value in quotes.
+    /// True if it is read as the same value in quotes.
     quotable: bool,
 }
 
@@ -40,7 +40,7 @@ impl<'v> Scalar<'v> {
         }
     }
 
-    /// What means something only without quotes.
+    /// A text that has its meaning only without quotes.
     fn bare(text: impl Into<Cow<'v, str>>) -> Self {
         Self {
             quotable: false,
@@ -48,7 +48,7 @@ impl<'v> Scalar<'v> {
         }
     }
 
-    /// The style that this text can have here.
+    /// Changes the style to one that this text can have here.
     pub(super) fn settle(&mut self, analysis: Analysis, is_simple_key: bool) {
         if is_simple_key && analysis.multiline {
             self.style = Style::Double;
@@ -72,7 +72,7 @@ impl<'v> Scalar<'v> {
     }
 }
 
-/// What a value that is no collection is written as; `None` for a collection.
+/// The scalar for a value; `None` for a collection.
 pub(super) fn scalar(value: &Value, fold_above: Option<usize>) -> Option<Scalar<'_>> {
     Some(match value {
         Value::Null => Scalar::bare(""),
@@ -118,13 +118,13 @@ fn string(text: &Arc<str>, fold_above: Option<usize>) -> Scalar<'_> {
     Scalar::new(&**text, style)
 }
 
-/// A line break that more than one other at the end follows.
+/// True if a line break is followed by more than one other at the end.
 fn has_inner_break(text: &str) -> bool {
     let text = text.strip_suffix('\n').unwrap_or(text);
     text.strip_suffix('\n').unwrap_or(text).contains('\n')
 }
 
-/// A line that begins with no letter or digit and has no `"` behind that.
+/// True if a line begins with neither a letter nor a digit and has no `"` after that.
 fn has_line_of_signs(text: &str) -> bool {
     let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
     starts.into_iter().any(|start| {
@@ -138,7 +138,7 @@ fn has_line_of_signs(text: &str) -> bool {
     })
 }
 
-/// Whether it is read as a text without quotes.
+/// True if it is read as a text without quotes.
 fn is_string(text: &str) -> bool {
     let allowed = Allowed {
         symbols: true,
@@ -147,7 +147,7 @@ fn is_string(text: &str) -> bool {
     matches!(plain(text, allowed), Ok(Value::String(_)))
 }
 
-/// `08`: no number, but other readers may take it for one.
+/// True for texts such as `08`: not a number, but other readers may treat it as one.
 fn looks_octal(text: &str) -> bool {
     let Some(digits) = text.strip_prefix('0') else {
         return false;
@@ -157,7 +157,7 @@ fn looks_octal(text: &str) -> bool {
         .starts_with(['8', '9'])
 }
 
-/// As Ruby prints floats; YAML's words for those that are no numbers.
+/// The float as Ruby prints it; YAML's words for infinity and not-a-number.
 fn float(number: f64) -> String {
     if number.is_nan() {
         return ".nan".to_owned();
@@ -176,7 +176,7 @@ fn float(number: f64) -> String {
     format!("{mantissa}{point}e{sign}{:02}", exponent.abs())
 }
 
-/// A time in the zone that it was written in.
+/// A time in its original time zone.
 fn moment(time: Time) -> String {
     const DAY: i64 = 86_400;
     let local = time.seconds + i64::from(time.offset_seconds.unwrap_or_default());

@@ -1,5 +1,5 @@
-//! Scalars on the line: plain, in single and in double quotes. Lines are broken at a blank behind the
-//! width, where the reader puts one blank for the break.
+//! Scalars on the current line: plain, in single and in double quotes. Lines are broken at a blank
+//! beyond the width; the reader replaces the break by one blank.
 
 use super::analysis::{is_break, is_printable};
 use super::writer::Writer;
@@ -103,7 +103,7 @@ impl Writer {
 struct Surroundings {
     behind_blank: bool,
     before_blank: bool,
-    /// The first or the last character.
+    /// True for the first or the last character.
     is_end: bool,
 }
 

@@ -1,11 +1,11 @@
-//! A tree to its text, as Ruby's Psych writes it: [`emit`].
+//! Converts a tree to text in the format of Ruby's Psych: [`emit`].
 //!
-//! `walk` goes through the tree, `choose` decides how a scalar is written, `analysis` says what it
-//! may be written as, `writer` keeps columns and indentation; `flow` and `block` write scalars.
+//! `walk` traverses the tree, `choose` decides the style of a scalar, `analysis` determines the
+//! possible styles, `writer` tracks columns and indentation; `flow` and `block` write scalars.
 //!
-//! Rules that hold here: the bytes are those of Psych 4 with libyaml 0.2.5, without anchors, since
-//! values that are shared are written out each time; a text is never larger, and a tree never
-//! followed deeper, than the limits say.
+//! Invariants: the bytes are those of Psych 4 with libyaml 0.2.5, without anchors, since shared
+//! values are written out each time; a text is never larger, and a tree never traversed deeper,
+//! than the limits.
 
 mod analysis;
 mod block;
@@ -19,13 +19,13 @@ use crate::defaults::{MAX_EMIT_BYTES, MAX_EMIT_DEPTH};
 use walk::Walk;
 use writer::Writer;
 
-/// How a text is laid out.
+/// The layout of a written text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// Columns for each level, 2 to 9; anything else is 2.
+    /// Number of columns for each level, 2 to 9; any other number counts as 2.
     pub indentation: usize,
-    /// The column behind which lines are broken; `Some(-1)`: never; `None`: 80, and long texts are not
-    /// folded for their length.
+    /// The column after which lines are broken. `Some(-1)`: never; `None`: 80, and long texts are
+    /// not folded because of their length.
     pub line_width: Option<i64>,
 }
 
@@ -38,7 +38,7 @@ impl Default for Layout {
     }
 }
 
-/// A tree has no text.
+/// The error for a tree that cannot be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum EmitError {
     #[error("the YAML is larger than {limit} bytes")]
@@ -49,7 +49,7 @@ pub enum EmitError {
     LineWidth(i64),
 }
 
-/// The text of a document.
+/// Writes a value as the text of a document.
 pub fn emit(value: &Value, layout: Layout) -> Result<String, EmitError> {
     if let Some(width) = layout.line_width
         && width < -1

@@ -1,4 +1,4 @@
-//! Through a tree: [`Walk`].
+//! Traversal of a tree: [`Walk`].
 
 use crate::{Mapping, Node, Value};
 
@@ -7,22 +7,22 @@ use super::choose::{Scalar, Style, scalar};
 use super::writer::Writer;
 use super::{EmitError, check_depth, check_size};
 
-/// Longest key that stands on the line of its colon, in bytes.
+/// Maximum length in bytes of a key on the line of its colon.
 const SIMPLE_KEY_BYTES: usize = 128;
 
-/// What a value stands in.
+/// The position of a value in its parent.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Root,
     Element,
     SimpleKey,
-    /// A key behind `?`, or a value.
+    /// A key after `?`, or a value.
     Entry,
 }
 
 pub(super) struct Walk {
     pub(super) writer: Writer,
-    /// Texts longer than this are folded.
+    /// The length above which texts are folded.
     pub(super) fold_above: Option<usize>,
     pub(super) depth: usize,
 }
@@ -68,7 +68,7 @@ impl Walk {
     }
 
     fn sequence(&mut self, items: &[Node], place: Place) -> Result<(), EmitError> {
-        // under a key, dashes stand in the column of the key
+        // under a key, dashes are in the column of the key
         let indentless = place == Place::Entry && !self.writer.indention;
         let outer = self.writer.deeper(false, indentless);
         for item in items {

@@ -1,24 +1,25 @@
-//! Where the text stands: [`Writer`].
+//! The position in the written text: [`Writer`].
 //!
-//! Invariant: `column` counts characters since the last line break, and `indention` says
-//! that nothing but indentation and indicators stand there.
+//! Invariant: `column` counts characters since the last line break, and `indention` is true if
+//! there is nothing but indentation and indicators since then.
 
 use super::Layout;
 
-/// What lines are broken behind if nobody says.
+/// The default column after which lines are broken.
 const WIDTH: usize = 80;
 
 pub(super) struct Writer {
     text: String,
     pub(super) column: usize,
-    /// `None` outside of all collections.
+    /// The indentation; `None` outside of all collections.
     pub(super) indent: Option<usize>,
     pub(super) step: usize,
     pub(super) width: usize,
-    /// The last character needs no blank behind it.
+    /// True if the last character needs no blank after it.
     pub(super) whitespace: bool,
     pub(super) indention: bool,
-    /// The last block keeps its line breaks. libyaml ends a document then, even if more came behind it.
+    /// True if the last block keeps its line breaks. libyaml ends a document then, even if more
+    /// followed.
     pub(super) open_ended: bool,
 }
 
@@ -65,7 +66,7 @@ impl Writer {
         self.column = 0;
     }
 
-    /// A line break of the text itself: those beyond ASCII stay what they are.
+    /// Copies a line break of the text itself; those beyond ASCII stay unchanged.
     pub(super) fn copy_break(&mut self, c: char) {
         self.text.push(c);
         self.column = 0;
@@ -82,7 +83,7 @@ impl Writer {
         self.indention &= indention;
     }
 
-    /// Goes to the indentation, on a new line where that is needed.
+    /// Moves to the indentation, on a new line if necessary.
     pub(super) fn indent(&mut self) {
         let indent = self.indent.unwrap_or_default();
         if !self.indention || self.column > indent || (self.column == indent && !self.whitespace) {
@@ -95,7 +96,7 @@ impl Writer {
         self.indention = true;
     }
 
-    /// One level deeper; what is given back ends it.
+    /// Begins a deeper level; the returned value ends it.
     pub(super) fn deeper(&mut self, of_scalar: bool, indentless: bool) -> Option<usize> {
         let outer = self.indent;
         self.indent = Some(match outer {
@@ -107,7 +108,7 @@ impl Writer {
         outer
     }
 
-    /// What was written last is no blank and no indentation.
+    /// Records that the last character is neither blank nor indentation.
     pub(super) fn wrote(&mut self) {
         self.whitespace = false;
         self.indention = false;

@@ -1,4 +1,4 @@
-//! Mappings, merges, aliases and what lies between documents.
+//! Mappings, merges, aliases and the text between documents.
 
 use psych::{Key, Node, Options, Value, load};
 

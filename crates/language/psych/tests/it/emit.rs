@@ -101,7 +101,7 @@ fn trees_without_end_are_refused() {
 }
 
 proptest! {
-    /// Signs that YAML 1.1 and 1.2 take differently are left out.
+    /// Signs that YAML 1.1 and 1.2 read differently are left out.
     #[test]
     fn what_is_written_is_read_again(texts in prop::collection::vec("[a-z0-9 :#'\"\\[\\]{},!&*|>%@-]{0,40}(\n[ a-z]{0,8}){0,3}", 0..4)) {
         let items = texts.iter().map(|it| node(string(it))).collect();

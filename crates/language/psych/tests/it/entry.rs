@@ -1,5 +1,5 @@
-//! What fuzzing and property tests do with arbitrary text. The rule: no panic; places lie in the
-//! text; the tree is no deeper than allowed; without aliases nothing is shared.
+//! Invariants for fuzzing and property tests with arbitrary text: no panic; positions are inside
+//! the text; the tree is no deeper than allowed; without aliases nothing is shared.
 
 use psych::defaults::MAX_DEPTH;
 use psych::{Node, Options, load};

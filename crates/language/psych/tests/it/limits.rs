@@ -1,4 +1,4 @@
-//! Documents that must not take all of memory, stack or time.
+//! Documents that must not exhaust memory, stack or time.
 
 use std::fmt::Write as _;
 

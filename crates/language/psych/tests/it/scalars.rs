@@ -1,4 +1,4 @@
-//! What scalars are; `tests/oracles` asks Ruby.
+//! The values of scalars; `tests/oracles` compares them with Ruby.
 
 use psych::{Error, Node, Options, Style, Value, load};
 

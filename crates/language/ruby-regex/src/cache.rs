@@ -1,7 +1,7 @@
 //! Compiled patterns by source and flags: [`Cache`].
 //!
-//! The rule: it never holds more than its capacity; a full cache forgets what was not asked for
-//! since it was last full.
+//! Invariant: the cache never exceeds its capacity; when it is full, it evicts the patterns that
+//! were not used since it was last full.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::defaults::CACHED_PATTERNS;
 use crate::{Flags, Regex, RegexError};
 
-/// A bounded cache for patterns that are made of strings while a program runs.
+/// A bounded cache for patterns that are built from strings while a program runs.
 #[derive(Debug)]
 pub struct Cache {
     capacity: usize,
@@ -37,7 +37,7 @@ impl Cache {
         }
     }
 
-    /// The compiled pattern, compiled now if it is not held. What is refused is not held.
+    /// The compiled pattern; compiles it if it is not cached. Refused patterns are not cached.
     pub fn get(&self, source: &str, flags: Flags) -> Result<Regex, RegexError> {
         let key = (source.to_owned(), flags);
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
@@ -62,7 +62,7 @@ impl Cache {
         Ok(regex)
     }
 
-    /// How many patterns are held.
+    /// Number of cached patterns.
     #[must_use]
     pub fn len(&self) -> usize {
         let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);

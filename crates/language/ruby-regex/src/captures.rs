@@ -1,4 +1,4 @@
-//! What a search found: [`Captures`], Ruby's `MatchData`.
+//! The result of a search: [`Captures`], Ruby's `MatchData`.
 
 use std::ops::Range;
 
@@ -10,18 +10,18 @@ pub struct Captures<'t> {
     pub(crate) regex: Regex,
     pub(crate) text: &'t str,
     pub(crate) whole: Range<usize>,
-    /// Groups from 1.
+    /// The groups, from number 1.
     pub(crate) groups: Vec<Option<Range<usize>>>,
 }
 
 impl<'t> Captures<'t> {
-    /// The text of a group; `None` if there is no such group or it took no part.
+    /// The text of a group; `None` if there is no such group or it did not take part in the match.
     #[must_use]
     pub fn get(&self, group: usize) -> Option<&'t str> {
         self.text.get(self.span(group)?)
     }
 
-    /// Where a group is, in bytes.
+    /// The range of a group in bytes; `None` as for [`get`](Self::get).
     #[must_use]
     pub fn span(&self, group: usize) -> Option<Range<usize>> {
         match group {
@@ -30,7 +30,7 @@ impl<'t> Captures<'t> {
         }
     }
 
-    /// The text of the last group of this name that took part.
+    /// The text of the last group with this name that took part in the match.
     #[must_use]
     pub fn name(&self, name: &str) -> Option<&'t str> {
         let (_, groups) = self.regex.names().iter().find(|(known, _)| known == name)?;
@@ -42,7 +42,7 @@ impl<'t> Captures<'t> {
         (0..=self.groups.len()).map(|group| self.get(group))
     }
 
-    /// Groups including the whole match.
+    /// Number of groups, including the whole match.
     #[must_use]
     #[expect(
         clippy::len_without_is_empty,
@@ -58,7 +58,7 @@ impl<'t> Captures<'t> {
         self.text.get(..self.whole.start).unwrap_or_default()
     }
 
-    /// The text behind the match.
+    /// The text after the match.
     #[must_use]
     pub fn after(&self) -> &'t str {
         self.text.get(self.whole.end..).unwrap_or_default()

@@ -1,18 +1,18 @@
-//! Why a pattern is refused ([`RegexError`]) and why a search did not end ([`SearchError`]).
+//! Errors of refused patterns ([`RegexError`]) and of aborted searches ([`SearchError`]).
 
 use crate::defaults::{MAX_BACKTRACKS, MAX_CHOICE_POINTS, MAX_REPLACED_BYTES, MAX_SEARCH_TIME};
 
-/// A pattern cannot be compiled. Reads as Ruby's `RegexpError`.
+/// A pattern cannot be compiled. The message is that of Ruby's `RegexpError`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what}: /{}/", shown(source_text))]
 pub struct RegexError {
-    /// What is wrong, in Ruby's words.
+    /// Description of the error in Ruby's words.
     pub what: String,
-    /// The pattern.
+    /// The source of the refused pattern.
     pub source_text: String,
 }
 
-/// A search did not end within its limits, or cannot be carried out.
+/// A search exceeded its limits, or cannot be carried out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SearchError {
     #[error(
@@ -40,7 +40,7 @@ pub enum SearchError {
     TooLong { pattern: String },
 }
 
-/// Longest pattern that a message shows.
+/// Longest part of a pattern, in characters, that a message shows.
 const SHOWN_CHARS: usize = 200;
 
 pub(crate) fn shown(pattern: &str) -> String {
@@ -67,7 +67,7 @@ impl SearchError {
     }
 }
 
-/// The engine's text is Oniguruma's, which Ruby's is too.
+/// The engine's text is Oniguruma's, which Ruby uses too.
 pub(crate) fn in_rubys_words(error: &ferroni::RegexError) -> String {
     match error {
         ferroni::RegexError::Syntax { message, .. }

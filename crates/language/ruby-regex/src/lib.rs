@@ -1,18 +1,18 @@
 //! The regular expressions of the Puppet language, which are Ruby's: [`Regex`].
 //!
-//! They are carried out by `ferroni`, Oniguruma in Rust, after [`translate`] has written out what
-//! Ruby's own branch of Oniguruma means by `\w`, `\u{…}`, `(?a)` and the rest. So `^` and `$` are
-//! always the ends of lines, `(?m)` lets the dot match a newline, `\w \d \s` are ASCII, and
-//! `[[:alpha:]]` and `\b` are not.
+//! They are executed by `ferroni`, a Rust implementation of Oniguruma. Before that, [`translate`]
+//! expands the notations that Ruby's own branch of Oniguruma interprets differently: `\w`, `\u{…}`,
+//! `(?a)` and others. So `^` and `$` are always the ends of lines, `(?m)` lets the dot match a
+//! newline, `\w \d \s` are ASCII, and `[[:alpha:]]` and `\b` are not.
 //!
-//! Known differences, each of them in the test against Ruby: in `(?i)` a class of `\w`,
-//! `[:upper:]` or `[:lower:]` also matches the other case of letters beyond ASCII; `(?~abc)` stops
-//! before `abc` instead of within it; a repeated look-around is refused; look-behind of no fixed
-//! length is taken where the engine can reduce it. Unicode properties are of a later Unicode than
-//! Ruby 3.1's, and `\M-x` and bytes that are not UTF-8 are refused.
+//! Known differences, each of them in the test against Ruby: in `(?i)` a class of `\w`, `[:upper:]`
+//! or `[:lower:]` also matches the other case of letters beyond ASCII; `(?~abc)` stops before `abc`
+//! instead of within it; a repeated look-around is refused; look-behind without a fixed length is
+//! accepted if the engine can reduce it. Unicode properties are of a later Unicode than Ruby 3.1's,
+//! and `\M-x` and bytes that are not UTF-8 are refused.
 //!
-//! Rules that hold here: a pattern of any kind compiles or is refused with Ruby's words; a search
-//! ends within the limits of [`defaults`], with an error that names the pattern.
+//! Invariants: a pattern of any kind compiles or is refused with Ruby's message; a search ends
+//! within the limits of [`defaults`], with an error that names the pattern.
 
 mod cache;
 mod captures;
@@ -35,18 +35,19 @@ pub use captures::Captures;
 pub use error::{RegexError, SearchError};
 pub use search::Matches;
 
-/// What stands behind the closing slash in Ruby, and what `regsubst` takes as `E`, `I` and `M`.
+/// The flags after the closing slash in Ruby, which `regsubst` accepts as `E`, `I` and `M`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Flags {
-    /// `x`: blanks and comments in the pattern do not count.
+    /// Flag `x`: blanks and comments in the pattern are ignored.
     pub extended: bool,
-    /// `i`
+    /// Flag `i`: case is ignored.
     pub ignore_case: bool,
-    /// `m`: the dot matches a newline.
+    /// Flag `m`: the dot matches a newline.
     pub multiline: bool,
 }
 
-/// A compiled pattern. Clones share it; equal are those of the same source and flags, as in Ruby.
+/// A compiled pattern. Clones share it; patterns with the same source and flags are equal, as in
+/// Ruby.
 #[derive(Clone)]
 pub struct Regex {
     inner: Arc<Compiled>,
@@ -56,7 +57,7 @@ struct Compiled {
     source: String,
     flags: Flags,
     program: ferroni::Regex,
-    /// Each name with its groups, in the order of the first.
+    /// Each name with the numbers of its groups, in the order of the first group.
     names: Vec<(String, Vec<usize>)>,
 }
 
@@ -74,7 +75,7 @@ impl Regex {
         let pattern = translate::translate(source, flags).map_err(|what| refused(what.into()))?;
         let mut builder = ferroni::Regex::builder(&pattern)
             .syntax_mode(Syntax::Ruby)
-            // It serves only searches without limits.
+            // The DFA serves only searches without limits.
             .dfa(false);
         for (set, option) in [
             (flags.extended, ONIG_OPTION_EXTEND),
@@ -105,7 +106,7 @@ impl Regex {
         Ok(Self { inner })
     }
 
-    /// The pattern as it was written.
+    /// The source of the pattern, as it was written.
     #[must_use]
     pub fn source(&self) -> &str {
         &self.inner.source
@@ -116,7 +117,7 @@ impl Regex {
         self.inner.flags
     }
 
-    /// How many groups it captures, without the whole match.
+    /// Number of capturing groups, without the whole match.
     #[must_use]
     pub fn group_count(&self) -> usize {
         self.inner.program.captures_len()

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::{Flags, Regex};
 
 impl Regex {
-    /// `/source/mix`.
+    /// The pattern in the form `/source/mix`.
     #[must_use]
     pub fn inspect(&self) -> String {
         let mut text = String::from("/");
@@ -15,7 +15,8 @@ impl Regex {
         text
     }
 
-    /// Ruby's `to_s`, `(?-mix:source)`, which as a pattern or a part of one means this pattern.
+    /// Ruby's `to_s`, `(?-mix:source)`, which has the same meaning as a pattern or as a part of
+    /// one.
     #[must_use]
     pub fn printed(&self) -> String {
         let (flags, source) = unwrapped(self.flags(), self.source());
@@ -46,7 +47,7 @@ fn push_flags(text: &mut String, flags: Flags, which: bool) {
     text.extend(all.iter().filter(|(_, set)| *set == which).map(|(c, _)| c));
 }
 
-/// Ruby takes options at the very beginning of a pattern into what it prints before it.
+/// Ruby moves options at the very beginning of a pattern into the printed prefix.
 fn unwrapped(flags: Flags, source: &str) -> (Flags, &str) {
     let (mut inner, mut rest) = (flags, source);
     while rest.len() >= 4 {
@@ -85,7 +86,7 @@ fn take_flags<'s>(flags: &mut Flags, mut text: &'s str, set: bool) -> &'s str {
     }
 }
 
-/// With slashes escaped, and what cannot be printed as numbers.
+/// Appends the source with slashes escaped, and unprintable characters as numbers.
 fn push_source(text: &mut String, source: &str) {
     let mut chars = source.chars();
     while let Some(c) = chars.next() {

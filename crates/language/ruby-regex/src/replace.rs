@@ -1,7 +1,7 @@
 //! Ruby's `sub` and `gsub`: [`Regex::replace`].
 //!
 //! In a replacement, `\0` and `\&` are the match, `\1` to `\9` and `\k<name>` its groups, `` \` ``
-//! and `\'` the text before and behind it, `\\` a backslash; a backslash before anything else
+//! and `\'` the text before and after it, `\\` a backslash; a backslash before any other character
 //! stays.
 
 use crate::defaults::MAX_REPLACED_BYTES;
@@ -14,7 +14,7 @@ impl Regex {
         self.replace_with(text, all, |found, into| expand(found, replacement, into))
     }
 
-    /// Replaces the first match, or all of them, by what `with` appends for each.
+    /// Replaces the first match, or all of them, by the text that `with` appends for each.
     pub fn replace_with<E: From<SearchError>>(
         &self,
         text: &str,
@@ -25,7 +25,7 @@ impl Regex {
         let mut copied = 0;
         for found in self.matches(text) {
             let found = found?;
-            // `\K` and look-behind may let a match begin before the last one's end.
+            // `\K` and look-behind may let a match begin before the end of the previous one.
             replaced.push_str(text.get(copied..found.whole.start).unwrap_or_default());
             with(&found, &mut replaced)?;
             if replaced.len() > MAX_REPLACED_BYTES {
@@ -42,7 +42,7 @@ impl Regex {
     }
 }
 
-/// Appends a replacement with its references filled in.
+/// Appends a replacement with its references expanded.
 fn expand(found: &Captures<'_>, replacement: &str, into: &mut String) -> Result<(), SearchError> {
     let mut rest = replacement;
     while let Some(at) = rest.find('\\') {
@@ -55,7 +55,7 @@ fn expand(found: &Captures<'_>, replacement: &str, into: &mut String) -> Result<
         let after = &rest[selector.len_utf8()..];
         let text = match selector {
             '0' | '&' => found.get(0),
-            // Where groups have names, their numbers mean nothing.
+            // If groups have names, their numbers are not references.
             '1'..='9' if !found.regex.names().is_empty() => None,
             '1'..='9' => found.get(selector as usize - '0' as usize),
             '`' => Some(found.before()),

@@ -1,6 +1,6 @@
-//! Searching, once and all through a text: [`Matches`].
+//! Searches for one match or all matches in a text: [`Matches`].
 //!
-//! The rule: behind an empty match the search goes on one character later, and an empty match may
+//! Invariant: after an empty match the search continues one character later, and an empty match may
 //! follow a match at its very end, as in Ruby's `scan` and `gsub`.
 
 use ferroni::SearchOptions;
@@ -17,7 +17,7 @@ fn limits() -> SearchOptions {
 }
 
 impl Regex {
-    /// Whether it matches anywhere in the text.
+    /// True if the pattern matches anywhere in the text.
     pub fn is_match(&self, text: &str) -> Result<bool, SearchError> {
         self.inner
             .program
@@ -25,12 +25,12 @@ impl Regex {
             .map_err(|error| SearchError::of(&error, self.source()))
     }
 
-    /// The first match.
+    /// The first match; `None` if there is none.
     pub fn captures<'t>(&self, text: &'t str) -> Result<Option<Captures<'t>>, SearchError> {
         self.captures_from(text, 0)
     }
 
-    /// All matches, each behind the one before.
+    /// All matches, each after the previous one.
     #[must_use]
     pub fn matches<'t>(&self, text: &'t str) -> Matches<'t> {
         Matches {
@@ -40,7 +40,8 @@ impl Regex {
         }
     }
 
-    /// The first match at or behind `from`, a byte offset that the text before still counts for.
+    /// The first match at or after the byte offset `from`; the text before it still counts as
+    /// context.
     pub(crate) fn captures_from<'t>(
         &self,
         text: &'t str,
@@ -66,12 +67,12 @@ impl Regex {
     }
 }
 
-/// The matches of a pattern in a text. Ends after an error.
+/// Iterator over the matches of a pattern in a text. Ends after an error.
 #[derive(Debug)]
 pub struct Matches<'t> {
     regex: Regex,
     text: &'t str,
-    /// Where the next search begins; `None` at the end.
+    /// Byte offset of the next search; `None` at the end.
     from: Option<usize>,
 }
 
@@ -94,7 +95,7 @@ impl<'t> Iterator for Matches<'t> {
     }
 }
 
-/// One character further; `None` at the end of the text.
+/// The offset one character later; `None` at the end of the text.
 pub(crate) fn step(text: &str, at: usize) -> Option<usize> {
     let next = text.get(at..)?.chars().next()?;
     Some(at + next.len_utf8())

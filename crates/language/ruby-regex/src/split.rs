@@ -4,11 +4,12 @@ use crate::search::step;
 use crate::{Regex, SearchError};
 
 impl Regex {
-    /// The pieces between the matches, with what the groups of each match captured between them.
-    /// A pattern that matches nothing splits into characters; empty pieces at the end are left out.
+    /// The pieces between the matches, with the captured groups of each match between them. A
+    /// pattern that matches the empty text splits into characters; empty pieces at the end are
+    /// omitted.
     pub fn split<'t>(&self, text: &'t str) -> Result<Vec<&'t str>, SearchError> {
         let mut pieces = Vec::new();
-        // Where the piece begins, and where the search does.
+        // The start of the piece, and the start of the search.
         let (mut begin, mut from) = (0, 0);
         let mut tried_empty = false;
         while let Some(found) = self.captures_from(text, from)? {

@@ -1,6 +1,6 @@
 //! Characters that are written as numbers: `\u0041`, `\u{41 42}`, `\xc3\xa9`, `\303\251`.
 //!
-//! The rule: the engine gets code points; bytes must make up whole UTF-8 characters.
+//! Invariant: the engine gets code points; bytes must form whole UTF-8 characters.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::{Refusal, Translator};
 const INVALID_BYTES: Refusal = "invalid multibyte escape";
 
 impl Translator<'_> {
-    /// Behind `\u`.
+    /// Translates the rest of an escape after `\u`.
     pub(super) fn unicode_escape(&mut self) -> Result<(), Refusal> {
         if !self.eat('{') {
             if self.rest.is_empty() {
@@ -45,19 +45,19 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Behind `\x`.
+    /// Translates the rest of an escape after `\x`.
     pub(super) fn hex_escape(&mut self) -> Result<(), Refusal> {
         let first = self.hex_byte()?;
         self.utf8(first)
     }
 
-    /// Behind a backslash and the first octal digit of a byte above 127.
+    /// Translates an escape after a backslash and the first octal digit of a byte above 127.
     pub(super) fn octal_escape(&mut self, first: char) -> Result<(), Refusal> {
         let first = self.octal_byte(first)?;
         self.utf8(first)
     }
 
-    /// The character that a byte is or begins.
+    /// The character that consists of a byte or begins with it.
     fn utf8(&mut self, first: u8) -> Result<(), Refusal> {
         let length = match first {
             0..=0x7f => 1,
@@ -106,7 +106,7 @@ impl Translator<'_> {
     }
 }
 
-/// What a first octal digit and up to two more say.
+/// The value of a first octal digit and up to two more.
 pub(super) fn octal(rest: &str, first: char) -> u32 {
     let start = first.to_digit(8).unwrap_or(0);
     rest.bytes()
@@ -124,7 +124,7 @@ fn hex(digits: &str) -> Option<u32> {
     plain.then(|| u32::from_str_radix(digits, 16).ok())?
 }
 
-/// Writes a character so that it never means anything but itself.
+/// Writes a character so that it always matches only itself.
 pub(super) fn push_code_point(out: &mut String, code: u32) {
     let _ = write!(out, "\\x{{{code:x}}}");
 }

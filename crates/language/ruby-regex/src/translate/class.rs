@@ -4,10 +4,10 @@ use super::escape::Written;
 use super::{Charset, Refusal, TOO_DEEP, Translator};
 use crate::defaults::MAX_DEPTH;
 
-/// How far the engine looks for the end of `[:name:]`.
+/// The distance within which the engine looks for the end of `[:name:]`.
 const POSIX_NAME_BYTES: usize = 20;
 
-/// What stands before a place in brackets.
+/// The element before a position in brackets.
 #[derive(Clone, Copy, PartialEq)]
 enum Before {
     /// The beginning, a set or a whole range.
@@ -19,7 +19,7 @@ enum Before {
 }
 
 impl Translator<'_> {
-    /// Up to the end of the brackets whose first was read.
+    /// Translates up to the end of the brackets, of which the first was read.
     pub(super) fn class(&mut self) -> Result<(), Refusal> {
         self.open_class();
         let mut depth = 1;
@@ -65,7 +65,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Behind `[`: a `]` that comes first is itself, if another one closes the brackets.
+    /// After `[`: a `]` in the first position is literal, if another one closes the brackets.
     fn open_class(&mut self) {
         self.out.push('[');
         if self.eat('^') {
@@ -86,7 +86,7 @@ impl Translator<'_> {
         }
     }
 
-    /// A set was written, which no range may begin or end with.
+    /// Handles a set, which cannot be the start or end of a range.
     fn set(&self, before: Before) -> Result<Before, Refusal> {
         if before == Before::Dash {
             return Err("char-class value at end of range");
@@ -99,7 +99,8 @@ impl Translator<'_> {
         }
     }
 
-    /// `[:name:]`, of which the first bracket was read; false if it is something else.
+    /// Translates `[:name:]`, of which the first bracket was read; false if it is another
+    /// construct.
     fn posix_class(&mut self) -> bool {
         let Some(inner) = self.rest.strip_prefix(':') else {
             return false;

@@ -1,15 +1,15 @@
-//! What follows a backslash, outside and inside of brackets.
+//! The characters after a backslash, outside and inside of brackets.
 
 use super::bytes::{octal, push_code_point};
 use super::{Charset, Refusal, Translator};
 
-/// `\b` and `\B` where only ASCII counts.
+/// `\b` and `\B` if only ASCII counts.
 const ASCII_BOUNDARY: &str =
     "(?:(?<=[0-9A-Za-z_])(?![0-9A-Za-z_])|(?<![0-9A-Za-z_])(?=[0-9A-Za-z_]))";
 const ASCII_INSIDE: &str =
     "(?:(?<=[0-9A-Za-z_])(?=[0-9A-Za-z_])|(?<![0-9A-Za-z_])(?![0-9A-Za-z_]))";
 
-/// What `\w`, `\d` and `\s` stand for, without the brackets.
+/// The ASCII sets of `\w`, `\d` and `\s`, without the brackets.
 fn ascii_set(letter: char) -> &'static str {
     match letter {
         'w' | 'W' => "0-9A-Za-z_",
@@ -18,17 +18,17 @@ fn ascii_set(letter: char) -> &'static str {
     }
 }
 
-/// What an escape inside of brackets was.
+/// The kind of an escape inside of brackets.
 #[derive(PartialEq)]
 pub(super) enum Written {
-    /// One character, which a range may begin or end with.
+    /// One character, which can be the start or end of a range.
     Character,
-    /// A set.
+    /// A set of characters.
     Set,
 }
 
 impl Translator<'_> {
-    /// Outside of brackets.
+    /// Translates an escape outside of brackets.
     pub(super) fn escape(&mut self) -> Result<(), Refusal> {
         let Some(letter) = self.next() else {
             return Err("too short escape sequence");
@@ -36,7 +36,7 @@ impl Translator<'_> {
         match letter {
             'w' | 'W' | 'd' | 'D' | 's' | 'S' if self.mode.charset != Charset::Unicode => {
                 let set = bracketed(letter);
-                // What they mean does not depend on case, which `ſ` and `s` share.
+                // The sets do not depend on case; otherwise `ſ` would match because of `s`.
                 if self.mode.ignore_case {
                     self.out.push_str("(?-i:");
                     self.out.push_str(&set);
@@ -71,7 +71,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Inside of brackets; the backslash is read.
+    /// Translates an escape inside of brackets; the backslash has been read.
     pub(super) fn class_escape(&mut self) -> Result<Written, Refusal> {
         let Some(letter) = self.next() else {
             return Err("too short escape sequence");
@@ -90,7 +90,7 @@ impl Translator<'_> {
         }
     }
 
-    /// What means the same inside and outside of brackets.
+    /// Translates escapes with the same meaning inside and outside of brackets.
     fn common_escape(&mut self, letter: char) -> Result<Written, Refusal> {
         match letter {
             'u' => self.unicode_escape()?,
@@ -105,7 +105,7 @@ impl Translator<'_> {
                 self.property(letter);
                 return Ok(Written::Set);
             }
-            // The engine's own; letters to Ruby.
+            // Escapes of the engine only; Ruby treats them as letters.
             'y' | 'Y' | 'o' | 'N' | 'O' => self.out.push(letter),
             other => {
                 self.out.push('\\');
@@ -115,7 +115,7 @@ impl Translator<'_> {
         Ok(Written::Character)
     }
 
-    /// `\p{…}`, of which the backslash and the letter are read.
+    /// Translates `\p{…}`, of which the backslash and the letter were read.
     fn property(&mut self, letter: char) {
         self.out.push('\\');
         self.out.push(letter);

@@ -1,10 +1,12 @@
-//! Ruby's notation to that of the engine, which is its ancestor's: [`translate`].
+//! Translates Ruby's notation to the notation of the engine, Oniguruma, from which Ruby's is
+//! derived: [`translate`].
 //!
-//! What differs is written out: `\w \d \s` as the ASCII sets they are in Ruby, the options `a d u`,
-//! `\u{…}` and bytes as characters, escapes that only the engine knows as the letters they are in
-//! Ruby. Everything else is copied, mistakes too: the engine words them as Ruby does.
+//! Differences are expanded: `\w \d \s` to the ASCII sets that they are in Ruby, the options `a d
+//! u`, `\u{…}` and bytes to characters, escapes of the engine only to the letters that they are in
+//! Ruby. All other text is copied, including mistakes: the engine's messages are the same as
+//! Ruby's.
 //!
-//! The rule: what is copied means the same to both.
+//! Invariant: copied text has the same meaning in both notations.
 
 mod bytes;
 mod class;
@@ -13,7 +15,7 @@ mod escape;
 use crate::Flags;
 use crate::defaults::{MAX_DEPTH, MAX_PATTERN_BYTES};
 
-/// Why a pattern is refused, in Ruby's words where Ruby has any.
+/// The reason for which a pattern is refused, in Ruby's words if Ruby has a message.
 type Refusal = &'static str;
 
 const TOO_DEEP: Refusal = "groups or brackets are nested deeper than 40";
@@ -41,13 +43,13 @@ struct Translator<'s> {
     rest: &'s str,
     out: String,
     mode: Mode,
-    /// The modes that the open groups go back to.
+    /// The modes to which the open groups return.
     outer: Vec<Mode>,
-    /// Options that hold from where they stand to the end of their group.
+    /// Number of options that apply from their position to the end of their group.
     isolated: usize,
 }
 
-/// The options that decide what is written.
+/// The options that affect the translation.
 #[derive(Clone, Copy)]
 struct Mode {
     extended: bool,
@@ -59,9 +61,9 @@ struct Mode {
 enum Charset {
     /// `(?d)`: `\w \d \s` are ASCII, `\b` and `[[:alpha:]]` are not.
     Default,
-    /// `(?a)`: all are.
+    /// `(?a)`: all are ASCII.
     Ascii,
-    /// `(?u)`: none is.
+    /// `(?u)`: none is ASCII.
     Unicode,
 }
 
@@ -92,7 +94,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Ruby repeats anchors too, the engine only atomic groups of them.
+    /// Ruby allows repeated anchors; the engine allows only repeated atomic groups of them.
     fn anchor(&mut self, anchor: &str) {
         if self.rest.starts_with(['*', '+', '?', '{']) {
             self.out.push_str("(?>");
@@ -103,7 +105,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Whether `{3,2}` follows, of which the engine would make `{2,3}`.
+    /// True if `{3,2}` follows, which the engine would read as `{2,3}`.
     fn falling_range(&self) -> bool {
         let range = self.rest.split_once('}').map(|(range, _)| range);
         let Some((low, high)) = range.and_then(|it| it.split_once(',')) else {
@@ -116,7 +118,7 @@ impl Translator<'_> {
         matches!((number(low), number(high)), (Some(low), Some(high)) if low > high)
     }
 
-    /// What follows an opening parenthesis and belongs to it.
+    /// Translates the characters after an opening parenthesis that belong to it.
     fn open(&mut self) -> Result<(), Refusal> {
         self.out.push('(');
         if !self.eat('?') {
@@ -132,7 +134,8 @@ impl Translator<'_> {
         if letters > 0 && self.rest[letters..].starts_with([')', ':']) {
             return self.options(letters);
         }
-        // What must not hold nothing holds everything; to the engine the bar means something else.
+        // Every text contains the empty text, so this absence group never matches; in the engine
+        // the bar has another meaning.
         if let Some(rest) = self.rest.strip_prefix("~|") {
             self.rest = rest;
             self.out.push_str("?!|");
@@ -165,7 +168,7 @@ impl Translator<'_> {
         self.enter()
     }
 
-    /// `(?imx-imx)` and `(?imx-imx:`, where `a d u` are meant for this translation only.
+    /// `(?imx-imx)` and `(?imx-imx:`; the options `a d u` affect only this translation.
     fn options(&mut self, letters: usize) -> Result<(), Refusal> {
         let (options, rest) = self.rest.split_at(letters);
         let mut mode = self.mode;
@@ -233,7 +236,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Copies up to and with `end`, or all that is left.
+    /// Copies up to and including `end`, or the whole rest.
     fn copy_through(&mut self, end: char) {
         let length = match self.rest.find(end) {
             Some(at) => at + end.len_utf8(),
@@ -244,7 +247,7 @@ impl Translator<'_> {
         self.rest = rest;
     }
 
-    /// Up to and with the parenthesis that no backslash stands before.
+    /// Copies up to and including the next unescaped parenthesis.
     fn copy_comment(&mut self) {
         while let Some(c) = self.next() {
             self.out.push(c);

@@ -1,12 +1,12 @@
-//! What fuzzing and property tests do with arbitrary text. The rule: no panic; what is found lies
-//! in the text and at its characters; what was printed means the same.
+//! Invariants for fuzzing and property tests with arbitrary text: no panic; matches are inside the
+//! text and at character boundaries; a printed pattern has the same meaning.
 
 use ruby_regex::{Flags, Regex};
 
-/// Longest text that is searched; exponential patterns are bounded, but slow.
+/// Length of the longest searched text; exponential patterns are bounded, but slow.
 const SUBJECT_CHARS: usize = 40;
 
-/// The first line is a pattern, the rest a text.
+/// The first line of the data is a pattern, the rest a text.
 pub(crate) fn pattern_and_text(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let (pattern, subject) = text.split_once('\n').unwrap_or((&text, "abc aab"));

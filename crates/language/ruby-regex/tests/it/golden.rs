@@ -1,4 +1,4 @@
-//! What Ruby says, case by case; `tests/oracles` asks it.
+//! Ruby's results, case by case; `tests/oracles` compares them with Ruby.
 
 use ruby_regex::{Cache, Flags, Regex, SearchError};
 
@@ -55,7 +55,7 @@ fn groups() {
         Some(found.iter().map(|it| it.map(str::to_owned)).collect())
     };
     assert_eq!(first("(a)|(b)", "b"), texts(&[Some("b"), None, Some("b")]));
-    // Where groups have names, others do not capture.
+    // If some groups have names, others do not capture.
     assert_eq!(first("(?<x>a)(b)", "ab"), texts(&[Some("ab"), Some("a")]));
     assert_eq!(
         whole(r"(?<p>\((?:[^()]|\g<p>)*\))", "f(a(b)c)").as_deref(),

@@ -1,9 +1,9 @@
-//! Patterns and texts that must not take all of memory, stack or time.
+//! Patterns and texts that must not exhaust memory, stack or time.
 
 use ruby_regex::defaults::{MAX_DEPTH, MAX_PATTERN_BYTES};
 use ruby_regex::{Regex, SearchError};
 
-/// What a coroutine has; a release takes a third of what this build does.
+/// Stack size in bytes of a coroutine; a release build takes a third of the stack of this build.
 const SMALL_STACK_BYTES: usize = 1024 * 1024;
 
 #[test]

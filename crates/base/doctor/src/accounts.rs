@@ -1,4 +1,4 @@
-//! Accounts of this machine, as `/etc/passwd` and `/etc/group` have them: [`Accounts`].
+//! Accounts of this machine from `/etc/passwd` and `/etc/group`: [`Accounts`].
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -6,20 +6,20 @@ use std::io::Read as _;
 
 use crate::defaults::ACCOUNT_FILE_BYTES;
 
-/// A user with all groups that a service of that user gets.
+/// A user with all groups of a service that runs as this user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// Name of the user.
+    /// Name of the user, or its id if it has no name.
     pub name: String,
-    /// Id of the user.
+    /// Numeric id of the user.
     pub uid: u32,
-    /// Id of the user's own group.
+    /// Numeric id of the user's primary group.
     pub gid: u32,
-    /// Ids of all groups, the own one among them.
+    /// Ids of all groups, including the primary one.
     pub groups: Vec<u32>,
 }
 
-/// Users and groups by their names and ids.
+/// Users and groups, by name and by id.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accounts {
     users: BTreeMap<String, (u32, u32)>,
@@ -35,12 +35,12 @@ struct Group {
 // === impl Accounts ===
 
 impl Accounts {
-    /// The accounts of this machine. A file that cannot be read has none.
+    /// Reads the accounts of this machine. A file that cannot be read counts as empty.
     pub fn read() -> Self {
         Self::parse(&text_of("/etc/passwd"), &text_of("/etc/group"))
     }
 
-    /// The accounts of two texts; lines that are no accounts are left out.
+    /// Parses the texts of `/etc/passwd` and `/etc/group`; invalid lines are skipped.
     pub fn parse(passwd: &str, group: &str) -> Self {
         let user = |line: &str| {
             let mut fields = line.split(':');
@@ -64,7 +64,8 @@ impl Accounts {
         }
     }
 
-    /// The account of a name, which may be a number as in a unit of systemd.
+    /// The account with a name, which may be a number as in a systemd unit; `None` if there is
+    /// none.
     pub fn account(&self, name: &str) -> Option<Account> {
         match (self.users.get(name), name.parse()) {
             (Some((uid, gid)), _) => Some(self.with_groups(name, *uid, *gid)),
@@ -73,7 +74,7 @@ impl Accounts {
         }
     }
 
-    /// The account of an id; one without a name has no further groups.
+    /// The account with an id; an id without a name has no supplementary groups.
     pub fn account_of(&self, uid: u32) -> Account {
         let known = self.users.iter().find(|(_, (other, _))| *other == uid);
         match known {
@@ -102,13 +103,13 @@ impl Accounts {
         }
     }
 
-    /// The user's name, or the id where it has none.
+    /// The user's name, or the id if there is no name.
     pub fn user_name(&self, uid: u32) -> String {
         let known = self.users.iter().find(|(_, (other, _))| *other == uid);
         known.map_or_else(|| uid.to_string(), |(name, _)| name.clone())
     }
 
-    /// The group's name, or the id where it has none.
+    /// The group's name, or the id if there is no name.
     pub fn group_name(&self, gid: u32) -> String {
         let known = self.groups.get(&gid);
         known.map_or_else(|| gid.to_string(), |group| group.name.clone())
@@ -118,7 +119,7 @@ impl Accounts {
 fn text_of(path: &str) -> String {
     let mut text = String::new();
     if let Ok(file) = File::open(path) {
-        // A text that breaks off in the middle has the accounts before that.
+        // If reading fails midway, the accounts read so far are used.
         let _ = file.take(ACCOUNT_FILE_BYTES).read_to_string(&mut text);
     }
     text

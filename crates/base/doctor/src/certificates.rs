@@ -1,4 +1,4 @@
-//! Dates of certificates and revocation lists: [`judge_certificates`], [`judge_lists`].
+//! Expiry of certificates and revocation lists: [`judge_certificates`], [`judge_lists`].
 
 use std::path::Path;
 
@@ -8,19 +8,19 @@ use pki::validity::{CertificateDates, ListDates};
 use crate::defaults::{EXPIRY_NOTE, EXPIRY_PROBLEM};
 use crate::finding::Finding;
 
-/// Name of the check.
+/// Name of the check in findings.
 pub const CHECK: &str = "certificates";
 
-/// A file with certificates or revocation lists, and the way to renew them.
+/// A file with certificates or revocation lists, and the command that renews them.
 #[derive(Clone, Debug)]
 pub struct DatedFile<'f> {
-    /// Place of the file.
+    /// Path of the file.
     pub path: &'f Path,
-    /// Command that renews it.
+    /// Command that renews the file.
     pub renewal: &'f str,
 }
 
-/// One finding for each certificate of a file.
+/// Returns one finding for each certificate of a file.
 pub fn judge_certificates(
     file: &DatedFile<'_>,
     dates: &[CertificateDates],
@@ -56,7 +56,7 @@ pub fn judge_certificates(
     judged.collect()
 }
 
-/// One finding for each revocation list of a file.
+/// Returns one finding for each revocation list of a file.
 pub fn judge_lists(file: &DatedFile<'_>, dates: &[ListDates], now: Timestamp) -> Vec<Finding> {
     let place = file.path.display().to_string();
     let judged = dates.iter().map(|it| {
@@ -96,7 +96,7 @@ pub fn judge_lists(file: &DatedFile<'_>, dates: &[ListDates], now: Timestamp) ->
 
 type NewFinding = fn(&'static str, &String, String) -> Finding;
 
-/// Time until an end.
+/// Time until the expiry.
 enum Left {
     Nothing,
     Days(i64, NewFinding),

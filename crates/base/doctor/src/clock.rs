@@ -1,4 +1,4 @@
-//! The clock of this machine beside those of others: [`judge`].
+//! The clock of this machine compared with those of other machines: [`judge`].
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -6,33 +6,33 @@ use crate::defaults::{CLOCK_NOTE, CLOCK_PROBLEM};
 use crate::finding::Finding;
 use crate::program::output_of;
 
-/// Name of the check.
+/// Name of the check in findings.
 pub const CHECK: &str = "clock";
 
-/// Command that has the clock set by the network.
+/// Command that turns on time synchronisation over the network.
 const REMEDY: &str = "timedatectl set-ntp true";
 
-/// The clock of another machine, as its answer told it.
+/// The clock of another machine, from its HTTP response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteClock {
     /// The machine, such as `puppetserver https://puppet:8140`.
     pub place: String,
-    /// Time in its answer.
+    /// Time in its response.
     pub told: Timestamp,
-    /// Time of this machine in the middle between question and answer.
+    /// Time of this machine in the middle between request and response.
     pub own: Timestamp,
 }
 
-/// Facts on the clock.
+/// Facts about the clock of this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClockFacts {
-    /// True if systemd says that the clock is kept by the network; `None` where that is not known.
+    /// True if systemd reports that the clock is synchronised over the network; `None` if unknown.
     pub is_synchronized: Option<bool>,
     /// Clocks of other machines.
     pub others: Vec<RemoteClock>,
 }
 
-/// One finding for each clock that differs, or one for all that agree.
+/// Returns one finding for each clock that differs, or one for all that agree.
 pub fn judge(facts: &ClockFacts) -> Vec<Finding> {
     let mut findings: Vec<Finding> = facts.others.iter().filter_map(differing).collect();
     if !findings.is_empty() {
@@ -77,7 +77,7 @@ fn differing(other: &RemoteClock) -> Option<Finding> {
     })
 }
 
-/// True if systemd says that the network keeps the clock; `None` where it does not say.
+/// True if systemd reports that the clock is synchronised over the network; `None` if unknown.
 pub fn is_synchronized() -> Option<bool> {
     let told = output_of(
         "timedatectl",
@@ -91,7 +91,7 @@ pub fn is_synchronized() -> Option<bool> {
     }
 }
 
-/// The time of the header `Date` of an HTTP answer.
+/// Parses the `Date` header of an HTTP response.
 pub fn parse_http_date(text: &str) -> Option<Timestamp> {
     jiff::fmt::rfc2822::parse(text.trim())
         .ok()

@@ -1,4 +1,4 @@
-//! Free space and inodes below directories: [`judge`], gathered by [`look`].
+//! Free space and inodes of the file systems of directories: [`judge`], gathered by [`look`].
 
 use std::path::{Path, PathBuf};
 
@@ -7,25 +7,25 @@ use rustix::fs::StatVfsMountFlags;
 use crate::defaults::{DISK_NOTE_BYTES, DISK_NOTE_INODES, DISK_PROBLEM_BYTES, DISK_PROBLEM_INODES};
 use crate::finding::Finding;
 
-/// Name of the check.
+/// Name of the check in findings.
 pub const CHECK: &str = "disk";
 
-/// The file system that a directory is on.
+/// The file system of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskFacts {
-    /// The directory, or the nearest one above it that is there.
+    /// The directory, or its nearest existing ancestor.
     pub directory: PathBuf,
-    /// Identity of the file system.
+    /// Id of the file system (`f_fsid`).
     pub file_system: u64,
-    /// Bytes that a user other than root may still write.
+    /// Bytes that a user other than root can still write.
     pub free_bytes: u64,
-    /// Inodes that such a user may still make; `None` where the file system has no fixed number.
+    /// Inodes that such a user can still create; `None` if the file system has no fixed number.
     pub free_inodes: Option<u64>,
-    /// True if the mount takes no writes.
+    /// True if the file system is mounted read-only.
     pub is_read_only: bool,
 }
 
-/// Looks at the file system of a directory; an error names the cause.
+/// Examines the file system of a directory; an error contains the cause.
 pub fn look(directory: &Path) -> Result<DiskFacts, String> {
     let there = directory.ancestors().find(|it| it.exists());
     let there = there.unwrap_or(Path::new("/"));
@@ -39,7 +39,7 @@ pub fn look(directory: &Path) -> Result<DiskFacts, String> {
     })
 }
 
-/// One finding for each file system, under the names of the directories on it.
+/// Returns one finding for each file system, under the names of the directories on it.
 pub fn judge(looked: &[(PathBuf, Result<DiskFacts, String>)]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut file_systems: Vec<(&DiskFacts, Vec<String>)> = Vec::new();

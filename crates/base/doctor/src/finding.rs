@@ -2,30 +2,30 @@
 
 use serde::Serialize;
 
-/// Weight of a finding.
+/// Severity of a finding, in ascending order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Nothing to do here.
+    /// No action is needed.
     Ok,
-    /// Worth knowing, or could not be looked at.
+    /// Worth knowing, or could not be examined.
     Note,
-    /// Something does not work, or soon will not.
+    /// A part does not work, or will soon stop working.
     Problem,
 }
 
 /// One line of a diagnosis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// Weight of the finding.
+    /// Severity of the finding.
     pub severity: Severity,
     /// Name of the check, such as `files`.
     pub check: &'static str,
-    /// Path, unit, address or configuration key that it is about.
+    /// Path, unit, address or configuration key of the finding.
     pub place: String,
     /// State of that place, in plain words.
     pub cause: String,
-    /// Command to type; `None` where nothing is to be done.
+    /// Shell command that solves the problem; `None` if no action is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }
@@ -33,7 +33,7 @@ pub struct Finding {
 // === impl Severity ===
 
 impl Severity {
-    /// The word in the table.
+    /// The word for the severity in the table.
     pub fn word(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -46,17 +46,17 @@ impl Severity {
 // === impl Finding ===
 
 impl Finding {
-    /// A finding that needs no action.
+    /// Creates a finding that needs no action.
     pub fn ok(check: &'static str, place: impl Into<String>, cause: impl Into<String>) -> Self {
         Self::new(Severity::Ok, check, place, cause)
     }
 
-    /// A finding that is worth knowing.
+    /// Creates a finding that is worth knowing.
     pub fn note(check: &'static str, place: impl Into<String>, cause: impl Into<String>) -> Self {
         Self::new(Severity::Note, check, place, cause)
     }
 
-    /// A finding that needs action.
+    /// Creates a finding that needs action.
     pub fn problem(
         check: &'static str,
         place: impl Into<String>,
@@ -80,7 +80,7 @@ impl Finding {
         }
     }
 
-    /// The same finding with a command to type.
+    /// Adds a remedy: a shell command.
     #[must_use]
     pub fn remedy(mut self, command: impl Into<String>) -> Self {
         self.remedy = Some(command.into());

@@ -1,17 +1,18 @@
-//! Diagnosis of an installation: `tutti doctor` and `tutti-agent doctor`. Main types: [`Finding`], [`Report`], [`Check`].
+//! Diagnosis of an installation: `tutti doctor` and `tutti-agent doctor`. Main types: [`Finding`],
+//! [`Report`], [`Check`].
 //!
-//! The invariant: gathering does I/O and decides nothing, judging is pure and does no I/O. A check that hangs, panics or
-//! may not look is a finding like any other, and the others go on.
+//! Invariant: gathering does I/O and decides nothing; judging is pure and does no I/O. A check that
+//! hangs, panics or lacks access is a finding like any other, and the other checks continue.
 //!
-//! | module | looks at |
+//! | module | checks |
 //! |---|---|
-//! | [`files`] | owners and modes, as the service's account meets them |
+//! | [`files`] | owners and modes, and the access of the service's account |
 //! | [`accounts`] | accounts of this machine |
-//! | [`certificates`] | ends of certificates and revocation lists |
-//! | [`clock`] | the clock beside those of others |
+//! | [`certificates`] | expiry of certificates and revocation lists |
+//! | [`clock`] | the clock compared with those of other machines |
 //! | [`disk`] | free space and inodes |
 //! | [`ports`] | listening sockets and their processes |
-//! | [`unit`] | the unit of systemd, and paths that it may write |
+//! | [`unit`] | the systemd unit, and the paths that it may write |
 
 pub mod accounts;
 pub mod certificates;

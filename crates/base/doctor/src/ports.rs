@@ -8,27 +8,27 @@ use std::path::Path;
 use crate::defaults::{PROCESSES, SOCKETS};
 use crate::finding::Finding;
 
-/// Name of the check.
+/// Name of the check in findings.
 pub const CHECK: &str = "ports";
 
-/// State of a TCP socket that listens, as the kernel numbers it.
+/// State of a listening TCP socket in the kernel's numbering.
 const LISTENING: &str = "0A";
 
-/// A socket that listens.
+/// A listening TCP socket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listener {
-    /// Address and port.
+    /// Address and port of the socket.
     pub address: SocketAddr,
-    /// Id of the user whose process made it.
+    /// Id of the user whose process created it.
     pub uid: u32,
-    /// Process that has it; `None` where this user may not look.
+    /// Process that owns the socket; `None` if this user has no access to it.
     pub process: Option<Process>,
 }
 
 /// A process of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// Process id.
+    /// Numeric process id.
     pub pid: u32,
     /// Name of the program.
     pub name: String,
@@ -37,24 +37,24 @@ pub struct Process {
 /// An address that a service listens on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WantedPort {
-    /// Key of the configuration with the address.
+    /// Configuration key that contains the address.
     pub key: &'static str,
-    /// The address.
+    /// Address and port to listen on.
     pub address: SocketAddr,
 }
 
-/// The service whose ports they are.
+/// The service that is to own the ports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PortOwner {
     /// Name of its program, such as `tutti`.
     pub program: String,
     /// Id of the user that it runs as.
     pub uid: u32,
-    /// True if it is meant to listen now.
+    /// True if the service is expected to listen now.
     pub is_running: bool,
 }
 
-/// One finding for each port that is not as it should be, and one for those that are.
+/// Returns one finding for each port with a fault, and one for the others.
 pub fn judge(wanted: &[WantedPort], listeners: &[Listener], owner: &PortOwner) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut fine = Vec::new();
@@ -109,13 +109,14 @@ fn holder_name(listener: &Listener) -> String {
     }
 }
 
-/// True if nothing else can listen on the wanted address beside this one.
+/// True if no other socket can listen on the wanted address besides this one.
 fn overlaps(held: SocketAddr, wanted: SocketAddr) -> bool {
     let is_any = |address: SocketAddr| address.ip().is_unspecified();
     held.port() == wanted.port() && (held.ip() == wanted.ip() || is_any(held) || is_any(wanted))
 }
 
-/// All TCP sockets of this machine that listen; those of other users have no process unless root looks.
+/// All listening TCP sockets of this machine; those of other users have a process only if root runs
+/// the diagnosis.
 pub fn look() -> Vec<Listener> {
     let text = |path| std::fs::read_to_string(path).unwrap_or_default();
     let sockets = parse(&text("/proc/net/tcp"))
@@ -138,7 +139,7 @@ struct Socket {
     inode: u64,
 }
 
-/// Sockets that listen, of the kernel's table.
+/// Listening sockets in the kernel's table.
 fn parse(table: &str) -> Vec<Socket> {
     let socket = |line: &str| {
         let fields: Vec<&str> = line.split_whitespace().collect();
@@ -152,7 +153,7 @@ fn parse(table: &str) -> Vec<Socket> {
     table.lines().skip(1).filter_map(socket).collect()
 }
 
-/// `0100007F:1FCF`: words of the address as this machine has them in memory, then the port.
+/// Parses `0100007F:1FCF`: words of the address in this machine's byte order, then the port.
 fn address(text: &str) -> Option<SocketAddr> {
     let (host, port) = text.split_once(':')?;
     let port = u16::from_str_radix(port, 16).ok()?;
@@ -168,8 +169,9 @@ fn address(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, port))
 }
 
-/// Processes by the inodes of their sockets, as far as this user may look. Children that inherited a socket have it too,
-/// so the lowest process id counts, which is the one of the process that made it.
+/// Processes by the inodes of their sockets, as far as this user has access. Children that
+/// inherited a socket have it too, so the lowest process id counts, which is that of the process
+/// that created it.
 fn holders(proc: &Path) -> HashMap<u64, Process> {
     let mut holders: HashMap<u64, Process> = HashMap::new();
     let entries = std::fs::read_dir(proc).into_iter().flatten().flatten();
@@ -204,7 +206,7 @@ fn holders(proc: &Path) -> HashMap<u64, Process> {
     holders
 }
 
-/// Id of the user that a process runs as.
+/// Id of the user that a process runs as; `None` if unknown.
 pub fn user_of(pid: u32) -> Option<u32> {
     let metadata = std::fs::metadata(Path::new("/proc").join(pid.to_string()));
     metadata.ok().map(|it| it.uid())

@@ -1,12 +1,12 @@
-//! Programs of this machine that are asked: [`output_of`].
+//! Output of programs of this machine: [`output_of`].
 
 use std::io::Read as _;
 use std::process::{Command, Stdio};
 
 use crate::defaults::PROGRAM_OUTPUT_BYTES;
 
-/// Standard output of a program that succeeds; otherwise the cause. A program that hangs is left to the deadline of the
-/// check.
+/// Standard output of a program that succeeds; otherwise the cause. A program that hangs is bounded
+/// only by the deadline of the check.
 pub fn output_of(program: &str, arguments: &[&str]) -> Result<String, String> {
     let spawned = Command::new(program)
         .args(arguments)

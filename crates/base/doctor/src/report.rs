@@ -1,12 +1,12 @@
-//! A whole diagnosis, for people and for programs: [`Report`].
+//! A whole diagnosis, as text and as JSON: [`Report`].
 //!
-//! The invariant: text of other programs and files reaches the terminal without control characters.
+//! Invariant: text of other programs and files reaches the terminal without control characters.
 
 use serde::Serialize;
 
 use crate::finding::{Finding, Severity};
 
-/// Exit code of a diagnosis with problems. 1 and 2 are taken by failed nodes and by wrong usage.
+/// Exit code of a diagnosis with problems. 1 and 2 already stand for failed nodes and wrong usage.
 pub const EXIT_PROBLEMS: u8 = 3;
 
 /// Gap between two columns of the table.
@@ -15,7 +15,7 @@ const GAP: &str = "  ";
 /// Colour of the words in the first column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
-    /// Escape sequences of a terminal.
+    /// Colours by escape sequences of a terminal.
     Ansi,
     /// Text without escape sequences.
     Plain,
@@ -24,7 +24,7 @@ pub enum Paint {
 /// All findings of one diagnosis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// One line on what was looked at, and as which user.
+    /// One line that names the subject of the diagnosis and the user that runs it.
     pub subject: String,
     /// The findings, in the order of the checks.
     pub findings: Vec<Finding>,
@@ -55,7 +55,7 @@ impl Report {
         of_it.count()
     }
 
-    /// One line for each finding, its remedy below it, and a sum at the end.
+    /// One line for each finding, its remedy below it, and a summary at the end.
     pub fn text(&self, paint: Paint) -> String {
         let width = |words: &mut dyn Iterator<Item = &str>| words.map(str::len).max().unwrap_or(0);
         let severities = width(&mut self.findings.iter().map(|it| it.severity.word()));
@@ -100,7 +100,7 @@ impl Report {
             problems: self.count(Severity::Problem),
             findings: &self.findings,
         };
-        // Texts, numbers and lists alone cannot fail.
+        // Serialising only texts, numbers and lists cannot fail.
         serde_json::to_string_pretty(&document).unwrap_or_default()
     }
 }
@@ -114,7 +114,8 @@ fn painted(severity: Severity, word: &str, paint: Paint) -> String {
     format!("\u{1b}[{code}m{word}\u{1b}[0m")
 }
 
-/// The text in one line, with control characters and marks that turn the direction of writing replaced.
+/// The text in one line, with control characters and marks that change the writing direction
+/// replaced.
 fn harmless(text: &str) -> String {
     let is_unsafe = |letter: char| {
         letter.is_control() || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')

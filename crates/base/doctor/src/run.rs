@@ -1,6 +1,6 @@
-//! Checks side by side, each with its own deadline: [`run`].
+//! Concurrent execution of checks, each with its own deadline: [`run`].
 //!
-//! The invariant: every check gives at least one finding, whatever becomes of it, in the order of the list.
+//! Invariant: every check has at least one finding, whatever its outcome, in the order of the list.
 
 use std::fmt;
 use std::future::Future;
@@ -17,10 +17,10 @@ use crate::finding::Finding;
 
 type Work = Pin<Box<dyn Future<Output = Vec<Finding>> + Send>>;
 
-/// One check that has not begun.
+/// One check that has not started.
 pub struct Check {
     name: &'static str,
-    /// Place that is named if the check does not end.
+    /// Place of the finding if the check does not end.
     place: String,
     deadline: Duration,
     work: Work,
@@ -29,7 +29,7 @@ pub struct Check {
 // === impl Check ===
 
 impl Check {
-    /// A check that blocks its thread on files or programs of this machine.
+    /// Creates a check that blocks its thread on files or programs of this machine.
     pub fn local(
         name: &'static str,
         place: impl Into<String>,
@@ -49,7 +49,7 @@ impl Check {
         }
     }
 
-    /// A check that asks other machines.
+    /// Creates a check that queries other machines.
     pub fn remote(
         name: &'static str,
         place: impl Into<String>,
@@ -79,7 +79,8 @@ impl fmt::Debug for Check {
     }
 }
 
-/// The findings of all checks. Threads of those that were late are left behind: end the runtime without waiting for them.
+/// Runs all checks and returns their findings. Threads of overdue checks continue to run: shut down
+/// the runtime without waiting for them.
 pub async fn run(checks: Vec<Check>) -> Vec<Finding> {
     let turns = Arc::new(Semaphore::new(CHECKS_AT_ONCE));
     let mut running = JoinSet::new();
@@ -97,7 +98,7 @@ pub async fn run(checks: Vec<Check>) -> Vec<Finding> {
         });
     }
     while let Some(done) = running.join_next().await {
-        // One that panicked keeps the finding that it was given above.
+        // A check that panicked keeps the finding that was set above.
         if let Ok((index, found)) = done
             && let Some(place) = findings.get_mut(index)
         {
@@ -150,7 +151,7 @@ mod tests {
                 Vec::new()
             };
             let work = run(vec![Check::local("stuck", "/mnt", stuck)]);
-            // Time stands still while a blocking thread works: it is moved by hand.
+            // The test clock stops while a blocking thread works, so it is advanced manually.
             let task = tokio::spawn(work);
             tokio::task::yield_now().await;
             tokio::time::advance(LOCAL_DEADLINE * 2).await;

@@ -1,6 +1,6 @@
-//! POSIX access control lists, as Linux keeps them in an extended attribute: [`Acl`].
+//! POSIX access control lists, in the form of Linux's extended attribute: [`Acl`].
 
-/// Extended attribute with the list of a file.
+/// Extended attribute that contains the list of a file.
 pub(super) const ATTRIBUTE: &str = "system.posix_acl_access";
 
 const VERSION: u32 = 2;
@@ -9,7 +9,7 @@ const GROUP_OF_OWNER: u16 = 0x04;
 const GROUP: u16 = 0x08;
 const MASK: u16 = 0x10;
 
-/// Entries of a list beyond owner and others.
+/// Entries of a list other than those of the owner and of others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Acl {
     users: Vec<(u32, u8)>,
@@ -21,7 +21,7 @@ pub struct Acl {
 // === impl Acl ===
 
 impl Acl {
-    /// A list in the kernel's form; `None` where it is not one.
+    /// Parses a list in the kernel's form; `None` if it is invalid.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let (version, entries) = bytes.split_first_chunk::<4>()?;
         if u32::from_le_bytes(*version) != VERSION || entries.len() % 8 != 0 {
@@ -46,7 +46,7 @@ impl Acl {
         Some(acl)
     }
 
-    /// Decision for a user who does not own the file; `None`: the bits for others decide.
+    /// The decision for a user who does not own the file; `None` if the bits for others decide.
     pub(super) fn allows(
         &self,
         uid: u32,

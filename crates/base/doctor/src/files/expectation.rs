@@ -2,45 +2,46 @@
 
 use std::path::{Path, PathBuf};
 
-/// Use that a service makes of a path.
+/// The access that a service needs to a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// It is read; a directory is listed.
+    /// Reading; for a directory, listing it.
     Read,
-    /// It is read and changed; in a directory, entries are made.
+    /// Reading and writing; for a directory, creating entries.
     Write,
 }
 
-/// Directory that findings are grouped by.
+/// Directory by which findings are grouped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
-    /// The directory.
+    /// Path of the directory.
     pub path: PathBuf,
-    /// True if everything below belongs to the service, so that its owner may be changed.
+    /// True if all files below belong to the service, so that their owner may be changed.
     pub is_own: bool,
 }
 
 /// A path and the requirements on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expected {
-    /// The path.
+    /// The path that is checked.
     pub path: PathBuf,
-    /// Tree that it is in.
+    /// Tree that contains the path.
     pub tree: Tree,
-    /// Use that the service makes of it.
+    /// Access that the service needs.
     pub access: Access,
-    /// True if other users must not read it.
+    /// True if other users must not read the path.
     pub is_secret: bool,
-    /// True if the service refuses it where its mode lets anyone but the owner read it.
+    /// True if the service refuses the path if its mode allows a user other than the owner to read
+    /// it.
     pub is_for_owner_alone: bool,
-    /// True if the service cannot do without it.
+    /// True if the service cannot run without it.
     pub is_required: bool,
 }
 
 // === impl Tree ===
 
 impl Tree {
-    /// A directory of the service's own.
+    /// Creates the tree of a directory that belongs to the service.
     pub fn own(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
@@ -48,7 +49,7 @@ impl Tree {
         }
     }
 
-    /// A directory that others manage.
+    /// Creates the tree of a directory that others manage.
     pub fn foreign(path: impl Into<PathBuf>) -> Self {
         Self {
             path: path.into(),
@@ -56,7 +57,7 @@ impl Tree {
         }
     }
 
-    /// A path in this tree that is read.
+    /// A path in this tree that the service reads.
     pub fn read(&self, path: impl AsRef<Path>) -> Expected {
         Expected {
             path: self.path.join(path),
@@ -68,7 +69,7 @@ impl Tree {
         }
     }
 
-    /// A path in this tree that is changed.
+    /// A path in this tree that the service writes.
     pub fn write(&self, path: impl AsRef<Path>) -> Expected {
         Expected {
             access: Access::Write,
@@ -80,7 +81,7 @@ impl Tree {
 // === impl Expected ===
 
 impl Expected {
-    /// The same, and other users must not read it.
+    /// Adds the requirement that other users must not read the path.
     #[must_use]
     pub fn secret(self) -> Self {
         Self {
@@ -89,7 +90,7 @@ impl Expected {
         }
     }
 
-    /// The same, and the mode must shut out everyone but the owner.
+    /// Adds the requirement that the mode allows access only to the owner.
     #[must_use]
     pub fn for_owner_alone(self) -> Self {
         Self {
@@ -99,7 +100,7 @@ impl Expected {
         }
     }
 
-    /// The same, and it must be there.
+    /// Adds the requirement that the path exists.
     #[must_use]
     pub fn required(self) -> Self {
         Self {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::acl::{self, Acl};
 use crate::accounts::Account;
 
-/// Bytes of an access control list: some 500 entries.
+/// Maximum size in bytes of an access control list: about 500 entries.
 const ACL_BYTES: usize = 4096;
 
 /// Permission bits of one class, as in a mode.
@@ -16,48 +16,48 @@ pub(super) const READ: u8 = 0o4;
 pub(super) const WRITE: u8 = 0o2;
 pub(super) const SEARCH: u8 = 0o1;
 
-/// Owner, group and mode of something that is there.
+/// Owner, group and mode of an existing file or directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileFacts {
-    /// Path after following links.
+    /// Path with symbolic links resolved.
     pub path: PathBuf,
-    /// True for a directory.
+    /// True for a directory, false for any other type of file.
     pub is_directory: bool,
-    /// Id of the owner.
+    /// Numeric id of the owner.
     pub uid: u32,
-    /// Id of the group.
+    /// Numeric id of the group.
     pub gid: u32,
-    /// Permission bits.
+    /// Permission bits of the mode.
     pub mode: u32,
-    /// Access control list, where there is one.
+    /// Access control list; `None` if there is none.
     pub acl: Option<Acl>,
 }
 
-/// Result of a look at a path.
+/// Result of examining a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sighting {
-    /// It is there.
+    /// The path exists.
     There(FileFacts),
-    /// It is not there.
+    /// The path does not exist.
     Missing,
-    /// This user may not look, for this reason.
+    /// The path is not accessible to this user, with the reason.
     Hidden(String),
 }
 
-/// A path and the directories above it, from the root on.
+/// A path and the directories above it, starting at the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathFacts {
-    /// The path as it was asked for.
+    /// The path as requested, with links unresolved.
     pub path: PathBuf,
-    /// Result of the look at it.
+    /// Result of examining the path itself.
     pub found: Sighting,
-    /// Directories that must be searched on the way.
+    /// Directories above the path, which must be searchable.
     pub above: Vec<FileFacts>,
 }
 
-/// Looks at a path and all directories above it.
+/// Examines a path and all directories above it.
 pub fn look(path: &Path) -> PathFacts {
-    // A link leads to a place that has other directories above it.
+    // The target of a link has other directories above it.
     let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let found = match std::fs::metadata(path) {
         Ok(metadata) => Sighting::There(facts(&real, &metadata)),
@@ -90,7 +90,7 @@ fn facts(path: &Path, metadata: &Metadata) -> FileFacts {
 
 fn acl_of(path: &Path) -> Option<Acl> {
     let mut bytes = vec![0; ACL_BYTES];
-    // Most files have none, and some file systems know none.
+    // Most files have none, and some file systems do not support it.
     let length = rustix::fs::getxattr(path, acl::ATTRIBUTE, &mut bytes[..]).ok()?;
     Acl::parse(bytes.get(..length)?)
 }

@@ -1,4 +1,4 @@
-//! Verdicts on owners and modes: [`judge`].
+//! Findings about owners and modes: [`judge`].
 
 use std::path::Path;
 
@@ -12,23 +12,24 @@ use crate::finding::Finding;
 /// The service that uses the files.
 #[derive(Clone, Debug)]
 pub struct Service {
-    /// Account that it runs as.
+    /// Account that the service runs as.
     pub account: Account,
-    /// Unit that is restarted after its account got another group, such as `tutti.service`.
+    /// Unit that must be restarted after its account got another group, such as `tutti.service`.
     pub unit: String,
 }
 
 /// A fault of one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Fault {
-    /// The service cannot use it: a directory above it or the path itself is in the way.
+    /// The service cannot use it, because of the facts of a directory above it or of the path
+    /// itself.
     Unusable(FileFacts),
     /// Every user of the machine can read it.
     Exposed,
-    /// Its mode gives more than the service accepts.
+    /// Its mode allows more than the service accepts.
     TooOpen(u32),
     Missing,
-    /// The diagnosis may not look there.
+    /// The path is not accessible to the diagnosis, with the reason.
     Hidden(String),
 }
 
@@ -39,7 +40,7 @@ struct Group<'p> {
     paths: Vec<(&'p Expected, &'p Path)>,
 }
 
-/// One finding for each tree and kind of fault, and one for the files that are as they should be.
+/// Returns one finding for each tree and kind of fault, and one for the files without a fault.
 pub fn judge(
     looked: &[(Expected, PathFacts)],
     service: &Service,
@@ -105,7 +106,7 @@ fn all_well(fine: usize, looked: &[(Expected, PathFacts)], service: &Service) ->
 fn fault(expected: &Expected, facts: &PathFacts, account: &Account) -> Option<Fault> {
     let in_the_way = facts.above.iter().find(|it| !it.allows(account, SEARCH));
     if let Some(directory) = in_the_way {
-        // Where the path itself cannot be seen, it may not be there at all.
+        // If the path itself is not accessible, it may not exist at all.
         if matches!(facts.found, Sighting::There(_)) {
             return Some(Fault::Unusable(directory.clone()));
         }
@@ -189,7 +190,7 @@ impl Group<'_> {
         }
     }
 
-    /// The first paths; the others are counted.
+    /// The first paths, and the number of the others.
     fn place(&self) -> String {
         let shown = self.paths.iter().take(PATHS_SHOWN);
         let shown: Vec<String> = shown.map(|(_, path)| path.display().to_string()).collect();
@@ -225,7 +226,7 @@ impl Group<'_> {
         let verb = self.verb();
         let is_secret = self.paths.iter().any(|(expected, _)| expected.is_secret);
         if verb == "read it" && is_secret {
-            // Not the group of the file: that of Puppet can read the key of its CA, too.
+            // Not the group of the file: Puppet's group can read the key of its CA, too.
             let group = accounts.group_name(service.account.gid);
             return format!(
                 "install -d -m 0750 -o {user} -g {group} /etc/tutti/ssl && install -m 0400 -o {user} -g {group} {} \
@@ -251,7 +252,7 @@ impl Group<'_> {
     }
 }
 
-/// A path as a shell takes it.
+/// Quotes a path for a shell.
 fn quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-+:@%".contains(letter);
@@ -394,7 +395,7 @@ mod tests {
                 Severity::Problem,
                 "every user",
             ),
-            // The directory keeps others out.
+            // The directory denies access to other users.
             (
                 (seal(), file(path, TUTTI, 0o644, data_dir())),
                 Severity::Ok,

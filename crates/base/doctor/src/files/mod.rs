@@ -1,6 +1,8 @@
-//! Owners and modes of files, as the account of a service meets them: [`judge`] over facts of [`look`].
+//! Owners and modes of files, and the access of a service's account to them: [`judge`] over facts
+//! of [`look`].
 //!
-//! The invariant: files of one tree with one fault are one finding, so that a `chown` that was forgotten is one line.
+//! Invariant: files of one tree with one fault are one finding, so that a forgotten `chown` is one
+//! line.
 
 mod acl;
 mod expectation;
@@ -11,5 +13,5 @@ pub use expectation::{Access, Expected, Tree};
 pub use facts::{FileFacts, PathFacts, Sighting, look};
 pub use judge::{Service, judge};
 
-/// Name of the check.
+/// Name of the check in findings.
 pub const CHECK: &str = "files";

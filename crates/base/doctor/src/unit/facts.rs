@@ -5,27 +5,27 @@ use std::path::Path;
 
 use crate::program::output_of;
 
-/// There while systemd is the first process of the machine.
+/// Exists while systemd is the first process of the machine.
 const SYSTEMD_RUNS: &str = "/run/systemd/system";
 
-/// Properties that are asked for.
+/// Properties that are queried.
 const PROPERTIES: &str = "LoadState,ActiveState,SubState,Result,UnitFileState,FragmentPath,NeedDaemonReload,\
     StatusText,MainPID,User,Group,Type,KillMode,LimitNOFILE,ExecStart,StateDirectory,CacheDirectory,LogsDirectory,\
     ReadWritePaths,ProtectSystem,ProtectHome,PrivateTmp,NoNewPrivileges,PrivateDevices";
 
-/// Properties of a unit that systemd knows, or says that it does not.
+/// Properties of a unit, which may be unknown to systemd.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnitFacts {
     properties: BTreeMap<String, String>,
-    /// Mounts of its process, in the form of `/proc/PID/mountinfo`; `None` where it does not run, or this user may not
-    /// look.
+    /// Mounts of its process, in the form of `/proc/PID/mountinfo`; `None` if it does not run, or
+    /// this user has no access.
     pub mounts: Option<String>,
 }
 
-/// Result of a look at a unit.
+/// Result of querying a unit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnitSighting {
-    /// systemd answered.
+    /// systemd returned the properties.
     Known(UnitFacts),
     /// Another program is the first process of this machine.
     NoSystemd,
@@ -33,7 +33,7 @@ pub enum UnitSighting {
     Silent(String),
 }
 
-/// Asks systemd for a unit.
+/// Queries systemd for a unit.
 pub fn look(unit: &str) -> UnitSighting {
     if !Path::new(SYSTEMD_RUNS).exists() {
         return UnitSighting::NoSystemd;
@@ -57,7 +57,7 @@ pub fn look(unit: &str) -> UnitSighting {
 // === impl UnitFacts ===
 
 impl UnitFacts {
-    /// Properties from lines `KEY=VALUE`.
+    /// Parses properties from lines `KEY=VALUE`.
     pub fn parse(text: &str) -> Self {
         let pairs = text.lines().filter_map(|line| line.split_once('='));
         let pairs = pairs.map(|(key, value)| (key.to_owned(), value.trim().to_owned()));
@@ -67,7 +67,7 @@ impl UnitFacts {
         }
     }
 
-    /// A property; empty where systemd does not know it.
+    /// The value of a property; empty if systemd does not know it.
     pub fn property(&self, name: &str) -> &str {
         self.properties.get(name).map_or("", String::as_str)
     }
@@ -77,7 +77,7 @@ impl UnitFacts {
         self.property("LoadState") != "not-found" && !self.property("FragmentPath").is_empty()
     }
 
-    /// True if it runs, or is about to say that it does.
+    /// True if the unit runs, or is starting.
     pub fn is_active(&self) -> bool {
         matches!(
             self.property("ActiveState"),
@@ -85,7 +85,7 @@ impl UnitFacts {
         ) && self.property("SubState") != "auto-restart"
     }
 
-    /// Id of its first process.
+    /// Id of its main process; `None` if it does not run.
     pub fn main_pid(&self) -> Option<u32> {
         self.property("MainPID")
             .parse()
@@ -93,12 +93,13 @@ impl UnitFacts {
             .filter(|pid| *pid != 0)
     }
 
-    /// User that it runs as; `None`: root.
+    /// User that the unit runs as; `None` for root.
     pub fn user(&self) -> Option<&str> {
         Some(self.property("User")).filter(|user| !user.is_empty())
     }
 
-    /// The value behind an option in its command, such as `--config`.
+    /// The value after an option in its command, such as `--config`; `None` if the option is
+    /// absent.
     pub fn option(&self, option: &str) -> Option<&str> {
         let mut words = self.property("ExecStart").split_whitespace();
         words.find(|word| *word == option)?;

@@ -1,4 +1,4 @@
-//! Verdicts on a unit: [`judge`].
+//! Findings about a unit: [`judge`].
 
 use std::path::{Path, PathBuf};
 
@@ -7,26 +7,26 @@ use super::facts::{UnitFacts, UnitSighting};
 use super::sandbox::{is_allowed, is_mounted_writable};
 use crate::finding::Finding;
 
-/// Requirements on a unit.
+/// Requirements on a systemd unit.
 #[derive(Clone, Debug, Default)]
 pub struct ExpectedUnit {
-    /// Name, such as `tutti.service`.
+    /// Name of the unit, such as `tutti.service`.
     pub name: &'static str,
-    /// Text of the shipped unit, whose settings are compared.
+    /// Text of the shipped unit, with whose settings it is compared.
     pub shipped: &'static str,
-    /// Settings of the shipped unit that must not be others, with what goes wrong.
+    /// Settings that must be those of the shipped unit, with the consequence of a difference.
     pub settings: &'static [(&'static str, &'static str)],
     /// Directories that the service writes.
     pub written: Vec<PathBuf>,
-    /// Configuration that the diagnosis is about; `None`: the unit names none.
+    /// Configuration file of the diagnosis; `None` if the unit names none.
     pub config: Option<PathBuf>,
-    /// True if this machine is meant to run it as a service, so that its absence is a problem.
+    /// True if this machine is expected to run the service, so that a missing unit is a problem.
     pub is_required: bool,
-    /// Command that installs it.
+    /// Shell command that installs the unit.
     pub installation: String,
 }
 
-/// One finding for each fault, or one for a unit that is as it should be.
+/// Returns one finding for each fault, or one for a unit without a fault.
 pub fn judge(sighting: &UnitSighting, expected: &ExpectedUnit) -> Vec<Finding> {
     let name = expected.name;
     let unit = match sighting {
@@ -114,7 +114,7 @@ fn reload(unit: &UnitFacts, name: &str) -> Option<Finding> {
     })
 }
 
-/// Directories that the service cannot write: one finding for all of them.
+/// Directories that the service cannot write, all in one finding.
 fn read_only(unit: &UnitFacts, expected: &ExpectedUnit) -> Option<Finding> {
     let name = expected.name;
     let names = |paths: &[&PathBuf]| {
@@ -154,7 +154,7 @@ fn read_only(unit: &UnitFacts, expected: &ExpectedUnit) -> Option<Finding> {
     })
 }
 
-/// The path, or the nearest directory above it that is there.
+/// The path, or its nearest existing ancestor.
 fn nearest(path: &Path) -> &Path {
     path.ancestors().find(|it| it.exists()).unwrap_or(path)
 }
@@ -189,7 +189,7 @@ fn other_settings(unit: &UnitFacts, expected: &ExpectedUnit) -> Vec<Finding> {
     differing.collect()
 }
 
-/// A limit above the shipped one is fine.
+/// True if a limit is at least the shipped one, which is allowed.
 fn is_more(set: &str, shipped: &str) -> bool {
     match (set.parse::<u64>(), shipped.parse::<u64>()) {
         (Ok(set), Ok(shipped)) => set >= shipped,
@@ -234,7 +234,7 @@ mod tests {
     }
 
     fn judged(changes: &str, expected: &ExpectedUnit) -> Vec<Finding> {
-        // Later lines win.
+        // Later lines take precedence.
         let unit = UnitFacts::parse(&format!("{FINE}{changes}"));
         judge(&UnitSighting::Known(unit), expected)
     }

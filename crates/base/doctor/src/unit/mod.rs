@@ -1,6 +1,7 @@
-//! Units of systemd, as `systemctl show` tells them: [`judge`] over what [`look`] gathers.
+//! systemd units, as reported by `systemctl show`: [`judge`] over the facts of [`look`].
 //!
-//! The invariant: paths count as writable only if the unit allows it and, where the service runs, its own mounts do.
+//! Invariant: paths count as writable only if the unit allows it and, if the service runs, its own
+//! mounts do too.
 
 mod facts;
 mod judge;
@@ -9,5 +10,5 @@ mod sandbox;
 pub use facts::{UnitFacts, UnitSighting, look};
 pub use judge::{ExpectedUnit, judge};
 
-/// Name of the check.
+/// Name of the check in findings.
 pub const CHECK: &str = "unit";

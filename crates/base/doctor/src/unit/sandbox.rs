@@ -1,4 +1,5 @@
-//! Paths that a unit may write: [`is_allowed`] by its settings, [`is_mounted_writable`] by the mounts of its process.
+//! Paths that a unit may write: [`is_allowed`] by its settings, [`is_mounted_writable`] by the
+//! mounts of its process.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +8,7 @@ use super::facts::UnitFacts;
 const HOMES: [&str; 3] = ["/home", "/root", "/run/user"];
 const SYSTEM: [&str; 4] = ["/usr", "/boot", "/efi", "/lib"];
 
-/// True if the settings of the unit let it write to a path.
+/// True if the settings of the unit allow writing to a path.
 pub(super) fn is_allowed(unit: &UnitFacts, path: &Path) -> bool {
     if writable_paths(unit).iter().any(|it| path.starts_with(it)) {
         return true;
@@ -38,13 +39,13 @@ fn writable_paths(unit: &UnitFacts) -> Vec<PathBuf> {
     ];
     let made = directories.iter().flat_map(|(property, above)| {
         let names = unit.property(property).split_whitespace();
-        // `NAME:LINK` makes a link as well.
+        // `NAME:LINK` creates a link as well.
         names.map(move |name| Path::new(above).join(name.split(':').next().unwrap_or(name)))
     });
     named.chain(made).collect()
 }
 
-/// True if the mounts of a process let it write to a path; `None` where no mount holds it.
+/// True if the mounts of a process allow writing to a path; `None` if no mount contains it.
 pub(super) fn is_mounted_writable(mounts: &str, path: &Path) -> Option<bool> {
     let mut found: Option<(PathBuf, bool)> = None;
     for line in mounts.lines() {
@@ -69,7 +70,7 @@ pub(super) fn is_mounted_writable(mounts: &str, path: &Path) -> Option<bool> {
     found.map(|(_, is_writable)| is_writable)
 }
 
-/// The kernel writes spaces and the like as `\040`.
+/// Restores spaces and other characters that the kernel writes as `\040` and the like.
 fn unescaped(text: &str) -> String {
     let mut parts = text.split('\\');
     let mut shown = parts.next().unwrap_or_default().to_owned();

@@ -1,4 +1,5 @@
-//! The audit of a server: [`open`], and where its head is kept beside the database.
+//! The audit log of a server: [`open`], and the path of its head, which is kept beside the
+//! database.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -10,7 +11,7 @@ use crate::config::Config;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Starts it.
+/// Opens the audit log.
 pub(crate) async fn open(config: &Config, store: Store) -> audit::Audit {
     let settings = audit::AuditConfig {
         head_file: Some(head_file(config)),
@@ -19,7 +20,8 @@ pub(crate) async fn open(config: &Config, store: Store) -> audit::Audit {
     Box::pin(audit::Audit::open(store, settings)).await
 }
 
-/// Not in the database: whoever can change that one may not be able to change this.
+/// Path of the head. It is not in the database: a user who can change the database may not be able
+/// to change this file.
 pub(crate) fn head_file(config: &Config) -> PathBuf {
     config.data_dir.join("audit-head")
 }

@@ -1,7 +1,8 @@
-//! `tutti broker`: a broker of its own, which dials its orchestrators. Main function: [`run`].
+//! `tutti broker`: a standalone broker, which connects to its orchestrators. Main function:
+//! [`run`].
 //!
-//! The rule: it keeps no state but its certificate; agents stay connected while the orchestrators are
-//! away.
+//! Invariant: it keeps no state except its certificate; agents stay connected while the
+//! orchestrators are unreachable.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use tokio_util::task::TaskTracker;
 use crate::config::Config;
 use crate::services;
 
-/// Serves until `stop`.
+/// Serves until `stop` is cancelled.
 pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     ensure!(
         !config.broker.controller_uris.is_empty(),

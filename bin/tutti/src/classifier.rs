@@ -1,5 +1,5 @@
 //! The node groups: [`open`] reads them, with the inventory as the source of facts and the
-//! puppetserver of the configuration, where there is one, as that of classes.
+//! puppetserver of the configuration, if there is one, as the source of classes.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,17 +17,18 @@ use store::Store;
 
 use crate::config::Config;
 
-/// Who knows which classes there are.
+/// The puppetserver from which classes are read.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Puppetserver {
-    /// `https://HOST:8140`.
+    /// URL of the puppetserver, `https://HOST:8140`.
     pub url: String,
-    /// The server's own certificate files where they are absent.
+    /// CA certificate for the puppetserver. The server's own certificate files are used for absent
+    /// ones.
     pub cacert: Option<PathBuf>,
     pub cert: Option<PathBuf>,
     pub key: Option<PathBuf>,
-    /// It is on this machine, and its code ids are Tutti's.
+    /// True if it is on this machine and uses Tutti's code ids.
     #[serde(default)]
     pub code_ids: bool,
 }
@@ -43,7 +44,7 @@ impl Puppetserver {
             .flatten()
     }
 
-    /// Where it is, and what it is shown.
+    /// URL of the puppetserver, and the TLS files used for it.
     pub(crate) fn place(&self, config: &Config) -> Result<(Url, pki::TlsFiles)> {
         let url = self.parsed().map_err(anyhow::Error::msg)?;
         let files = [&self.cacert, &self.cert, &self.key].map(|file| file.as_deref());
@@ -58,7 +59,7 @@ impl Puppetserver {
     }
 }
 
-/// Keeps what is known of classes. `None`: nobody is named who knows them.
+/// Keeps the list of classes current. `None`: no puppetserver is configured.
 pub(crate) fn read_classes(
     config: &Config,
     classifier: &Classifier,
@@ -82,7 +83,7 @@ pub(crate) async fn open(store: Store, inventory: &Inventory) -> Result<Classifi
     Ok(classifier)
 }
 
-/// What the inventory knows.
+/// The inventory as a source of facts.
 struct Facts(Inventory);
 
 #[async_trait]

@@ -1,4 +1,4 @@
-//! Deployments of code by this server. Main function: [`start`].
+//! Code deployments of this server. Main function: [`start`].
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -29,17 +29,17 @@ use tokio::sync::{Mutex, watch};
 use crate::config::Config;
 use crate::named_file::read_text;
 
-/// Those who work with code.
+/// Parts of the server that use code.
 #[derive(Clone, Copy)]
 pub(crate) struct Works<'s> {
     pub(crate) jobs: &'s jobs::Jobs,
     pub(crate) plans: &'s ::plans::Plans,
-    /// Knows what nodes work with.
+    /// Source of the code versions that nodes use.
     pub(crate) inventory: &'s inventory::Inventory,
 }
 
-/// Starts the deployments of code; `None`: the configuration names neither sources nor a staging directory.
-/// Nothing that is wrong with them keeps the server from starting.
+/// Starts the code deployments; `None`: the configuration names neither sources nor a staging
+/// directory. No fault in them keeps the server from starting.
 pub(crate) async fn start(
     config: &Config,
     store: Store,
@@ -78,7 +78,7 @@ async fn webhook_secret(path: PathBuf) -> Feature<WebhookSecret> {
     Feature::read("code-webhook-service", inability, read).await
 }
 
-/// Starts the deployments of code, as often as it is asked to.
+/// Starts the code deployments, also repeatedly.
 struct CodeStarter {
     config: Config,
     store: Store,
@@ -88,7 +88,8 @@ struct CodeStarter {
 }
 
 impl CodeStarter {
-    /// Opens the directories and takes up the deployments of before. The error names cause, place and next step.
+    /// Opens the directories and resumes earlier deployments. The error names cause, place and next
+    /// step.
     async fn start(&self) -> Result<api::StartedCode, String> {
         Box::pin(self.try_start()).await.map_err(|error| {
             let code = &self.config.code;
@@ -102,7 +103,7 @@ impl CodeStarter {
         })
     }
 
-    /// Takes up the deployments of before.
+    /// Resumes earlier deployments.
     async fn try_start(&self) -> Result<api::StartedCode> {
         let (config, store) = (&self.config, &self.store);
         let (deployer, observers, features) = open(config).await?;
@@ -137,8 +138,8 @@ impl CodeStarter {
     }
 }
 
-/// Opens the directories, with the control repositories of r10k's settings, and those who are told; with none where
-/// only other tools publish.
+/// Opens the directories, with the control repositories of r10k's settings and the observers;
+/// without repositories if only other tools publish.
 async fn open(
     config: &Config,
 ) -> Result<(
@@ -178,7 +179,8 @@ pub(crate) fn puppetserver(
     })
 }
 
-/// The plans and jobs that are not over stay with their versions, and nodes with those of their catalogs.
+/// Code versions in use: unfinished plans and jobs keep their versions, and nodes those of their
+/// catalogs.
 #[derive(Debug)]
 struct Running {
     store: Store,
@@ -186,7 +188,7 @@ struct Running {
     over: Mutex<Over>,
 }
 
-/// Each changes when something is over.
+/// Receivers that change when a plan or a job is over.
 #[derive(Debug)]
 struct Over {
     plans: watch::Receiver<u64>,
@@ -200,7 +202,7 @@ impl InUse for Running {
         let of_plans = running
             .iter()
             .filter_map(|(_, options)| options["code_id"].as_str());
-        // A node may ask for the files of its catalog, also of a cached one.
+        // A node may request the files of its catalog, even of a cached one.
         let of_nodes = self.inventory.code_ids().await;
         let of_nodes = of_nodes.map_err(|error| error.to_string())?;
         let used = of_plans.chain(of_nodes.iter().map(String::as_str));
@@ -232,13 +234,13 @@ impl InUse for Running {
             over = puppet.changed() => over,
         };
         if over.is_err() {
-            // The engines end together, and nothing of theirs is over any more.
+            // The engines have stopped, and no plan or job of theirs ends any more.
             std::future::pending::<()>().await;
         }
     }
 }
 
-/// What a code id names; `None`: it is not of ours.
+/// Environment and version that a code id names; `None`: it is not one of Tutti's.
 fn version(code_id: &str) -> Option<(EnvironmentName, VersionSignature)> {
     let CodeId {
         environment,
@@ -248,7 +250,7 @@ fn version(code_id: &str) -> Option<(EnvironmentName, VersionSignature)> {
 }
 
 impl Running {
-    /// The plans that are not over, with what was asked for.
+    /// The unfinished plans, with their requests.
     async fn running(&self) -> Result<Vec<(i64, Value)>, String> {
         let running = self.store.running_plans().await;
         let running = running.map_err(|error| error.to_string())?.into_iter();

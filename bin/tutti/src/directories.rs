@@ -1,5 +1,5 @@
-//! Users who live elsewhere: the section `[directories]` of the configuration ([`Directories`]),
-//! and what is made of it ([`open`], [`recheck`]).
+//! External directories: the section `[directories]` of the configuration ([`Directories`]), and
+//! the directories opened from it ([`open`], [`recheck`]).
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,56 +18,57 @@ use store::Store;
 use crate::config::Config;
 use crate::named_file::{read_line, read_text};
 
-/// Where users come from beside this server.
+/// External sources of users.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Directories {
-    /// Seconds until an LDAP directory is asked again about a user with a good token.
+    /// Seconds until an LDAP directory is queried again about a user with a valid token.
     pub recheck_s: u64,
-    /// LDAP directories, asked in this order, before those that are set over the API.
+    /// LDAP directories, queried in this order, before those that are set over the API.
     pub ldap: Vec<Ldap>,
-    /// An identity provider.
+    /// The OpenID Connect provider; `None` if there is none.
     pub oidc: Option<OpenIdConnect>,
 }
 
-/// An LDAP directory.
+/// Settings of an LDAP directory.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Ldap {
-    /// The first line is the password of `settings.login`.
+    /// File whose first line is the password of `settings.login`.
     pub password_file: Option<PathBuf>,
-    /// The CA's certificates; those of the machine when absent.
+    /// The CA's certificates; those of the machine if absent.
     pub ca_file: Option<PathBuf>,
-    /// By the names of the API.
+    /// Settings with the names of the API.
     pub settings: LdapSettings,
 }
 
-/// An identity provider.
+/// Settings of an OpenID Connect provider.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OpenIdConnect {
     pub issuer: String,
     pub client_id: String,
-    /// The first line is the client's secret; without a file it is a public client.
+    /// File whose first line is the client's secret; without a file the client is public.
     pub client_secret_file: Option<PathBuf>,
-    /// `https://THIS_SERVER:8143/rbac-api/v1/auth/oidc/callback`; browsers cannot log in without.
+    /// `https://THIS_SERVER:8143/rbac-api/v1/auth/oidc/callback`; browsers cannot log in without
+    /// it.
     pub redirect_uri: Option<String>,
-    /// Whether `tutti login --oidc` works.
+    /// True if `tutti login --oidc` is enabled.
     #[serde(default = "yes")]
     pub loopback: bool,
-    /// Beside `openid`.
+    /// Scopes requested in addition to `openid`.
     pub scopes: Option<Vec<String>>,
     pub login_claim: Option<String>,
     pub groups_claim: Option<String>,
     pub ca_file: Option<PathBuf>,
-    /// The longest life of a token that comes of it.
+    /// The longest lifetime of the resulting tokens, in seconds.
     pub max_lifetime_s: Option<u64>,
 }
 
-/// Directories and provider of the configuration.
+/// Opened directories and provider of the configuration.
 pub(crate) struct OpenDirectories {
     pub(crate) external_directories: api::ExternalDirectories,
-    /// State of each.
+    /// State of each directory and of the provider.
     pub(crate) features: Vec<FeatureStatus>,
 }
 
@@ -113,7 +114,7 @@ impl Directories {
         Ok(())
     }
 
-    /// What may be relative to the configuration's directory.
+    /// Paths that may be relative to the configuration's directory.
     pub(crate) fn paths(&mut self) -> Vec<&mut PathBuf> {
         let mut paths = Vec::new();
         for one in &mut self.ldap {
@@ -128,8 +129,8 @@ impl Directories {
     }
 }
 
-/// Opens the directories and the provider; those whose files cannot be read keep their places and answer with the
-/// reason.
+/// Opens the directories and the provider; those whose files cannot be read stay in the list and
+/// report the reason.
 pub(crate) async fn open(config: &Config, store: Store) -> Result<OpenDirectories> {
     let seal = SealKey::open_or_create(&config.data_dir.join("seal.key"))?;
     let (mut fixed, mut features) = (Vec::new(), Vec::new());
@@ -153,7 +154,7 @@ pub(crate) async fn open(config: &Config, store: Store) -> Result<OpenDirectorie
     })
 }
 
-/// Asks the directories again about users with good tokens.
+/// Queries the directories again about users with valid tokens.
 pub(crate) fn recheck(
     config: &Config,
     access: &rbac::Rbac,

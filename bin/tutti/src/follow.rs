@@ -1,6 +1,7 @@
-//! `tutti follow`: a server, most of all a compiler, has the environments of another. Main function: [`run`].
+//! `tutti follow`: replicates the environments of another server, usually to a compiler. Main
+//! function: [`run`].
 //!
-//! The rule: it needs nothing but a certificate of the CA, and a name on the other server's list.
+//! Invariant: it needs only a certificate of the CA, and a name on the other server's list.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,30 +18,30 @@ use tokio_util::task::TaskTracker;
 use crate::config::Config;
 use crate::{server, services};
 
-/// Which server is followed.
+/// The server that is followed.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Follow {
-    /// `https://tutti.example.com:8143`
+    /// Address of the server, such as `https://tutti.example.com:8143`.
     server: String,
-    /// Its certnames, if not the host of the address; `*` for any.
+    /// Certnames of the server, if they differ from the host of the address; `*` for any.
     #[serde(default)]
     server_certnames: Vec<String>,
-    /// What to do when the server is silent for longer than its lease.
+    /// Behaviour if the server is silent for longer than its lease.
     #[serde(default)]
     stale: WhenStale,
-    /// Where it tells how it is; `None`: only its log and its file do.
+    /// Address of the status page; `None`: the status is only in the log and in its file.
     status_listen: Option<SocketAddr>,
 }
 
-/// What is done with environments of which it is not known whether they are still live.
+/// Treatment of environments that may no longer be live.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum WhenStale {
-    /// They stay.
+    /// They are kept.
     #[default]
     Keep,
-    /// They are taken away until it is known.
+    /// They are removed until it is known.
     Withdraw,
 }
 
@@ -51,7 +52,7 @@ impl Follow {
         self.url().map(drop)
     }
 
-    /// Address at which it tells its state.
+    /// Address at which the status is served.
     pub(crate) fn status_listen(&self) -> Option<SocketAddr> {
         self.status_listen
     }
@@ -64,7 +65,7 @@ impl Follow {
     }
 }
 
-/// Follows until `stop`.
+/// Follows until `stop` is cancelled.
 pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     let follow = config
         .follow

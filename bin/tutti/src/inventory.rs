@@ -1,5 +1,5 @@
-//! What is known of nodes: [`open`] makes the inventory that the configuration names, and
-//! [`collect`] keeps an embedded one by what agents tell.
+//! The inventory of nodes: [`open`] opens the one that the configuration names, and [`collect`]
+//! fills an embedded one from the reports of agents.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,20 +21,21 @@ use tokio::sync::mpsc;
 
 use crate::config::Config;
 
-/// A real PuppetDB. Without this section, agents tell this server what they are.
+/// An existing PuppetDB. Without this section, agents report their facts to this server.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct PuppetDb {
-    /// `https://HOST:8081`, tried in this order.
+    /// `https://HOST:8081` of each server, tried in this order.
     #[serde(default)]
     pub server_urls: Vec<String>,
     /// A `puppetdb.conf` of Puppet's own tools, instead of `server_urls`.
     pub conf: Option<PathBuf>,
-    /// The server's own certificate files where they are absent.
+    /// CA certificate for the PuppetDB. The server's own certificate files are used for absent
+    /// ones.
     pub cacert: Option<PathBuf>,
     pub cert: Option<PathBuf>,
     pub key: Option<PathBuf>,
-    /// How long a question may take, over all servers.
+    /// Timeout of a query in seconds, over all servers.
     #[serde(default)]
     pub timeout_s: Option<u64>,
 }
@@ -43,9 +44,9 @@ pub(crate) struct PuppetDb {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Embedded {
-    /// Whether agents are asked for facts.
+    /// True if facts are collected from agents.
     pub collect_facts: bool,
-    /// Between two collections from a node.
+    /// Seconds between two collections from a node.
     pub facts_interval_s: u64,
 }
 
@@ -58,7 +59,7 @@ impl Default for Embedded {
     }
 }
 
-/// Past the end of the grace for returning nodes, so that none of them counts any more.
+/// Added to the grace period for returning nodes, so that none of them counts any more.
 const AFTER_GRACE: Duration = Duration::from_secs(1);
 
 // === configuration ===
@@ -120,8 +121,8 @@ impl Embedded {
 
 // === wiring ===
 
-/// The inventory that the configuration names. Neither a PuppetDB that is away nor a puppetdb.conf that cannot be read
-/// hinders the start.
+/// Opens the inventory that the configuration names. Neither an unreachable PuppetDB nor an
+/// unreadable puppetdb.conf prevents the start.
 pub(crate) async fn open(config: &Config, store: Store) -> Result<Inventory> {
     match &config.puppetdb {
         Some(puppetdb) if puppetdb.conf.is_some() => {
@@ -148,7 +149,7 @@ fn unusable_conf(error: ConfError) -> String {
     )
 }
 
-/// Keeps an embedded inventory. `None`: a PuppetDB has it all.
+/// Keeps an embedded inventory current. `None`: a PuppetDB is used.
 pub(crate) fn collect(
     config: &Config,
     inventory: &Inventory,
@@ -173,8 +174,9 @@ pub(crate) fn collect(
     Some(Collector::start(settings, inventory.clone(), asker, feed))
 }
 
-/// Hands presence on until the collector ends. Nodes that are expected back after a restart count as
-/// connected, as they do for new jobs; those that are away when that is over went.
+/// Passes presence on until the collector ends. Nodes that are expected back after a restart count
+/// as connected, as they do for new jobs; those that are still missing at the end of that time
+/// count as gone.
 async fn follow(fabric: Fabric, jobs: Jobs, news: mpsc::Sender<FleetNews>) {
     let mut changes = fabric.watch();
     let all = || {
@@ -183,7 +185,7 @@ async fn follow(fabric: Fabric, jobs: Jobs, news: mpsc::Sender<FleetNews>) {
         let connected = connected
             .into_iter()
             .map(|(name, presence)| node(name, &presence));
-        // Of a node that is in both, the later one counts: its agent told what it can do.
+        // For a node in both lists, the later entry counts: it has the agent's capabilities.
         FleetNews::All(returning.chain(connected).collect())
     };
     let mut returning = jobs.returning_nodes();
@@ -237,7 +239,7 @@ fn node(certname: Certname, presence: &Presence) -> ConnectedNode {
     }
 }
 
-/// Asks through the job engine, which has the broker's messages.
+/// Collects facts through the job engine, which receives the broker's messages.
 struct Asker(Jobs);
 
 #[async_trait]
@@ -254,7 +256,7 @@ impl AskNode for Asker {
         asked.await.map_err(|error| error.to_string())
     }
 
-    /// The broker has verified the certname; of the rest of the certificate it keeps nothing.
+    /// The broker has verified the certname; it keeps no other field of the certificate.
     fn trusted(&self, certname: &Certname) -> Map<String, Value> {
         let name = certname.as_str();
         let (hostname, domain) = match name.split_once('.') {

@@ -1,6 +1,8 @@
-//! Whether the server of a configuration runs on this machine, and the way to it. Main function: [`find`].
+//! Detection of a running server on this machine, and the connection to it. Main function:
+//! [`find`].
 //!
-//! The rule: what cannot be told is an error, since files must not be worked on under a running server.
+//! Invariant: an undecidable state is an error, since files must not be changed under a running
+//! server.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
@@ -16,15 +18,16 @@ const LOOK_FOR_SERVER: Duration = Duration::from_secs(5);
 
 /// The server of this machine.
 pub(crate) enum LocalServer {
-    /// Nothing listens at its address.
+    /// No process listens at its address.
     Stopped,
-    /// It runs, and this user may not read its key.
+    /// The server is running, but this user may not read its key.
     WithoutKey,
-    /// It runs and is reached so.
+    /// The server is running and can be reached with this login.
     Running(LocalServerLogin),
 }
 
-/// Looks for the server. It shows itself by its listener: while it does not listen, it has not read its files yet.
+/// Looks for the server by its listener: as long as it does not listen, it has not read its files
+/// yet.
 pub(crate) fn find(config: &Config) -> Result<LocalServer> {
     let address = reachable(config.api.listen);
     match TcpStream::connect_timeout(&address, LOOK_FOR_SERVER) {
@@ -54,7 +57,7 @@ pub(crate) fn is_listening(config: &Config) -> bool {
     TcpStream::connect_timeout(&reachable(config.api.listen), LOOK_FOR_SERVER).is_ok()
 }
 
-/// A listener on all addresses is reached by the loopback one.
+/// The address to connect to; for a listener on all addresses it is the loopback one.
 fn reachable(listen: SocketAddr) -> SocketAddr {
     let address = match listen.ip() {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => Ipv4Addr::LOCALHOST.into(),

@@ -1,7 +1,7 @@
 //! The program `tutti`: client, server, broker and CA in one. Main type: [`Arguments`].
 //!
-//! The rule: this file only picks what to run; a start that cannot work ends with exit code 64 and a
-//! message that says what to change.
+//! Invariant: this file only dispatches to the commands; a failed start ends with exit code 64 and
+//! a message that names the necessary change.
 
 mod audit;
 mod broker;
@@ -37,16 +37,17 @@ use clap::builder::PossibleValuesParser;
 use clap::{CommandFactory as _, Parser};
 use owo_colors::OwoColorize as _;
 
-/// Returns the memory of finished plans and large answers to the system from threads of its own, ten seconds after it was
-/// freed. glibc keeps what lies below the last block in use, and does so for each of its arenas.
+/// The allocator. It returns the memory of finished plans and large answers to the system from
+/// threads of its own, ten seconds after it was freed. glibc keeps memory below the last block in
+/// use, in each of its arenas.
 #[cfg(feature = "jemalloc")]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// Where the server's configuration is unless somebody says otherwise.
+/// Default path of the server's configuration.
 pub(crate) const DEFAULT_CONFIG: &str = "/etc/tutti/tutti.toml";
 
-/// A program that cannot start as it was told (sysexits.h: usage error).
+/// Exit code of a program that cannot start as configured (sysexits.h: usage error).
 const EXIT_CANNOT_START: u8 = 64;
 
 /// Tasks on many nodes, with the truth about what happened.
@@ -71,7 +72,8 @@ enum Command {
     Server(services::Options),
     /// Serve a broker of its own, which connects to orchestrators elsewhere, until SIGTERM or Ctrl-C
     Broker(services::Options),
-    /// Have the code that a server deploys on this machine, too, until SIGTERM or Ctrl-C
+    /// Replicate code deployed by a server to this machine (file sync client), until SIGTERM or
+    /// Ctrl-C
     Follow(services::Options),
     Ca(Box<ca::Options>),
     Doctor(doctor::Options),
@@ -79,7 +81,7 @@ enum Command {
     ResetAdminPassword(reset_admin_password::Options),
     /// Print a completion script for a shell
     Completions {
-        /// Which shell
+        /// Shell that the script is for
         shell: cli::Shell,
         /// For a link to this program by the name of one of Puppet Enterprise's tools
         #[arg(long, value_parser = PossibleValuesParser::new(cli::names::of_links()))]
@@ -87,7 +89,7 @@ enum Command {
     },
     /// Write the man pages into a directory
     Man {
-        /// Where to
+        /// Directory of the man pages
         directory: PathBuf,
     },
     #[command(name = cli::completion::VERB, hide = true)]
@@ -136,7 +138,7 @@ fn main() -> ExitCode {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build();
-            // A shell's prompt is no place for errors.
+            // Errors would disturb a shell's prompt.
             if let Ok(runtime) = runtime {
                 let names = cli::completion::names(request, Arguments::command());
                 let names = runtime.block_on(Box::pin(names));
@@ -184,7 +186,7 @@ fn complain(error: &anyhow::Error, code: u8) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// The error and its sources in one line, less those that the message before has told already.
+/// The error and its sources in one line, without those already contained in the previous message.
 fn chain(error: &anyhow::Error) -> String {
     let mut told = String::new();
     for message in error.chain().map(ToString::to_string) {

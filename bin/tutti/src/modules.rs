@@ -1,6 +1,6 @@
-//! The modules that ship with Tutti, inside the program. Main function: [`write`].
+//! The modules that ship with Tutti, embedded in the program. Main function: [`write`].
 //!
-//! The rule: these are the files of `modules/` in the source tree, byte for byte.
+//! Invariant: the files equal those of `modules/` in the source tree, byte for byte.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;

@@ -1,10 +1,11 @@
-//! Texts in files that the configuration names, and that the server can start without: [`read_text`], [`read_line`].
+//! Text files named in the configuration, without which the server can start: [`read_text`],
+//! [`read_line`].
 //!
-//! The rule: an error names the key, the file, the cause and the next step.
+//! Invariant: an error names the key, the file, the cause and the next step.
 
 use std::path::Path;
 
-/// The whole file. `key` is the key of the configuration that names it.
+/// Reads the whole file. `key` is the key of the configuration that names it.
 pub(crate) fn read_text(key: &str, path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| {
         format!(
@@ -14,7 +15,7 @@ pub(crate) fn read_text(key: &str, path: &Path) -> Result<String, String> {
     })
 }
 
-/// The first line without the spaces around it, as secrets are written.
+/// Reads the first line without surrounding spaces, the format of secrets.
 pub(crate) fn read_line(key: &str, path: &Path) -> Result<String, String> {
     let text = read_text(key, path)?;
     match text.lines().next().map(str::trim) {

@@ -1,5 +1,5 @@
-//! Who outside is told of deployments: `code.post_environment_hooks` and `code.commit_statuses`. Main function:
-//! [`observers`].
+//! External observers of deployments: `code.post_environment_hooks` and `code.commit_statuses`.
+//! Main function: [`observers`].
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -20,12 +20,13 @@ use serde::Deserialize;
 use crate::config::Config;
 use crate::named_file::read_line;
 
-/// A program that is told how deployments ended.
+/// A program that is notified of the result of deployments.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Hook {
     pub url: String,
-    /// Whether it is shown this server's certificate, and must have one of the same authority.
+    /// True if this server's certificate is presented to the program, which must have one of the
+    /// same authority.
     #[serde(default)]
     pub use_client_ssl: bool,
 }
@@ -34,17 +35,17 @@ pub(crate) struct Hook {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CommitStatus {
-    /// `github`, `gitlab`, …
+    /// Kind of the forge: `github`, `gitlab`, …
     #[serde(rename = "type")]
     pub kind: String,
     pub token_file: PathBuf,
-    /// Where its API is, if the source's address does not say.
+    /// Address of the forge's API, if it cannot be derived from the source's address.
     #[serde(default)]
     pub api: Option<String>,
-    /// `owner/name`, if the source's address does not say.
+    /// `owner/name`, if it cannot be derived from the source's address.
     #[serde(default)]
     pub repository: Option<String>,
-    /// Where people get from a status.
+    /// Target of the link in a status.
     #[serde(default)]
     pub link: Option<String>,
 }
@@ -58,7 +59,7 @@ impl Hook {
     }
 }
 
-/// All that the configuration names, and those of Code Manager's own settings.
+/// All observers in the configuration, and those of Code Manager's own settings.
 pub(crate) async fn observers(
     config: &Config,
     settings: &Settings,

@@ -1,8 +1,8 @@
-//! `tutti accept-older-history`: goes on with a database that is older than it was. Main function:
-//! [`run`].
+//! `tutti accept-older-history`: continues with a database that is older than the last known state.
+//! Main function: [`run`].
 //!
-//! The rule: without `--yes` nothing is changed; with it, the audit says what was lost before a
-//! server can start.
+//! Invariant: without `--yes` nothing is changed; with it, the loss is recorded in the audit log
+//! before a server can start.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
@@ -25,7 +25,7 @@ pub(crate) struct Options {
     yes: bool,
 }
 
-/// Tells the difference, or accepts it.
+/// Prints the difference, or accepts it.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let config = Config::read(&options.config)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -75,7 +75,7 @@ async fn accept(config: &Config) -> Result<()> {
         return Ok(());
     };
     tell(&older);
-    // Before the change: where it cannot be written, nothing is changed.
+    // Before the change: if it cannot be recorded, nothing is changed.
     let audit = crate::audit::open(config, store.clone()).await;
     let recorded = audit.record(&act(&older), &audit::Outcome::default()).await;
     audit.shutdown().await;

@@ -1,7 +1,7 @@
 //! The registry of names with rights, from the configuration. Main function: [`registry`].
 //!
-//! The rule: a key of the configuration that gives rights to a certname is read here and nowhere
-//! else, so the CA knows each of these names.
+//! Invariant: a key of the configuration that gives rights to a certname is read only here, so the
+//! CA knows each of these names.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use reqwest::Url;
 
 use crate::config::Config;
 
-/// Names under which agents look for their servers where nothing else is configured, and that
-/// every server's certificate has.
+/// Names at which agents contact their servers by default, and that every server's certificate
+/// contains.
 const USUAL_NAMES: &[&str] = &["localhost", "127.0.0.1", "::1", "puppet"];
 
 /// Reads every key that gives rights to certnames, and the server's own certificate.
@@ -60,12 +60,12 @@ pub(crate) fn registry(config: &Config) -> Result<Arc<PrivilegedNames>> {
     Ok(Arc::new(names))
 }
 
-/// The rules of a broker.
+/// Reads the rules of a broker.
 pub(crate) fn policy(path: &Path) -> Result<Policy> {
     Policy::read_file(path).with_context(|| format!("the authorization rules {}", path.display()))
 }
 
-/// A list that may have domains.
+/// Adds a list that may contain domains.
 fn grant(
     names: &mut PrivilegedNames,
     privilege: Privilege,
@@ -83,7 +83,7 @@ fn grant(
     Ok(())
 }
 
-/// A list of certnames.
+/// Adds a list of certnames.
 fn exact(
     names: &mut PrivilegedNames,
     privilege: Privilege,
@@ -98,8 +98,8 @@ fn exact(
     Ok(())
 }
 
-/// Every name of the server's certificate is one under which it is reached. A CA that has not
-/// made it yet will make it with the certname and the usual names.
+/// Adds every name of the server's certificate, since the server is reached under it. If the
+/// certificate does not exist yet, the CA will issue it with the certname and the usual names.
 fn own_certificate(names: &mut PrivilegedNames, config: &Config) -> Result<()> {
     let files = config.tls_files();
     if !files.cert.exists() {
@@ -113,8 +113,7 @@ fn own_certificate(names: &mut PrivilegedNames, config: &Config) -> Result<()> {
     Ok(())
 }
 
-/// Services that this configuration connects to. An address that is none is refused where it is
-/// used.
+/// Adds the services that this configuration connects to. An invalid address is refused at its use.
 fn peers(names: &mut PrivilegedNames, config: &Config) {
     let puppetdb = config.puppetdb.iter().flat_map(|it| &it.server_urls);
     let puppetserver = config.puppetserver.iter().map(|it| &it.url);

@@ -1,5 +1,5 @@
-//! The section `[access]` of the configuration: how logins are guarded, and which programs need
-//! none. Main type: [`RbacSettings`].
+//! The section `[access]` of the configuration: protection of logins, and programs that need none.
+//! Main type: [`RbacSettings`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,32 +8,33 @@ use serde::Deserialize;
 
 use crate::config::Config;
 
-/// How logins are guarded.
+/// Protection of logins.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct RbacSettings {
     /// Certnames of programs that may do everything without a token, as `api_user`.
     pub certificate_allowlist: Vec<String>,
-    /// Wrong passwords in a row that lock a user until somebody reinstates him; 0 = never.
+    /// Number of wrong passwords in a row that lock a user until reinstated; 0 = never.
     pub failed_logins_lock: u32,
-    /// Seconds for which such a lock lasts.
+    /// Duration of such a lock in seconds.
     pub failed_logins_lock_s: u64,
-    /// Seconds without use after which a token ends; 0 = never.
+    /// Seconds without use after which a token expires; 0 = never.
     pub token_inactivity_s: u64,
-    /// Seconds that a token lives at most; 0 = ten years.
+    /// Maximum lifetime of a token in seconds; 0 = ten years.
     pub token_max_lifetime_s: u64,
-    /// Environments that a permission `tasks:run` or `plans:run` without an environment is for.
+    /// Environments to which a permission `tasks:run` or `plans:run` without an environment
+    /// applies.
     pub unnamed_environment: UnnamedEnvironment,
 }
 
-/// An environment that a permission does not name.
+/// Environment of a permission that names none.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum UnnamedEnvironment {
-    /// The one that each node is in.
+    /// The environment of each node.
     #[default]
     Own,
-    /// Any one, on every node.
+    /// Any environment, on every node.
     Any,
 }
 
@@ -50,7 +51,7 @@ impl Default for RbacSettings {
     }
 }
 
-/// What `access` is told.
+/// Settings of the crate `rbac`.
 pub(crate) fn settings(
     config: &Config,
     external_directories: &api::ExternalDirectories,

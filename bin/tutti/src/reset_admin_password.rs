@@ -1,6 +1,8 @@
-//! `tutti reset-admin-password`: lets an administrator in again who lost the password. Main function: [`run`].
+//! `tutti reset-admin-password`: restores the login of an administrator who lost the password. Main
+//! function: [`run`].
 //!
-//! The rule: whoever may read the server's key may do it, and the audit has it, whether the server runs or not.
+//! Invariant: every user who may read the server's key may do it, and it is recorded in the audit
+//! log, even if the server is not running.
 
 use std::path::PathBuf;
 
@@ -63,7 +65,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Writes a password that was made here where the first start writes it.
+/// Writes a generated password to the file that the first start writes.
 fn keep(config: &Config, password: &SecretString) -> Result<()> {
     let path = config.data_dir.join("admin-password");
     let line = format!("{}\n", password.expose_secret());
@@ -88,7 +90,7 @@ async fn reset_between_entries(
     let access = Box::pin(Rbac::open(store.clone(), &config.data_dir)).await?;
     let audit = crate::audit::open(config, store.clone()).await;
     let reset = async {
-        // Before the change: where it cannot be written, nothing is changed.
+        // Before the change: if it cannot be recorded, nothing is changed.
         let intent = audit.intent(act()).await?;
         let token = access.reset_token(&access.api_user(), ADMIN_ID).await?;
         let reset = access.reset_password(token.expose_secret(), password);

@@ -1,4 +1,4 @@
-//! Jobs that start by the clock, over the engines of this server.
+//! Scheduled jobs, run by the engines of this server.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use store::Store;
 
 use crate::config::Config;
 
-/// Starts to look at the clock.
+/// Starts the scheduler.
 pub(crate) fn start(config: &Config, store: Store, audit: Audit) -> Result<JobScheduler> {
     let seal = SealKey::open_or_create(&config.data_dir.join("seal.key"))?;
     Ok(JobScheduler::start(

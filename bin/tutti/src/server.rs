@@ -1,7 +1,7 @@
 //! `tutti server`: orchestrator, broker, CA and APIs in one process. Main function: [`run`].
 //!
-//! The rule: engines start before the faces that lead to them and stop after them, so that no request
-//! is taken that cannot be kept.
+//! Invariant: engines start before the APIs that use them and stop after them, so that no request
+//! is accepted that cannot be served.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ use tokio_util::task::TaskTracker;
 use crate::config::Config;
 use crate::{ca, services};
 
-/// Serves until `stop`.
+/// Serves until `stop` is cancelled.
 pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     let data_dir = config.data_dir.display().to_string();
     std::fs::create_dir_all(&config.data_dir).with_context(|| format!("cannot make {data_dir}"))?;
@@ -37,7 +37,7 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     }
     let privileged_names = crate::privileged_names::registry(&config)?;
     let authority = authority.map(|it| it.with_privileged_names(Arc::clone(&privileged_names)));
-    // Before anything listens: a name with rights must not be had by asking for it.
+    // Before any listener: a name with rights must not be issued on request.
     let autosign = puppet_api::Autosign::from_patterns(&config.ca.autosign)?;
     autosign.check(&privileged_names)?;
     config.warn_without_revocation();
@@ -109,11 +109,11 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     if let Some(code_manager) = &engines.code_manager {
         code_manager.shutdown().await;
     }
-    // Before the jobs, which it makes.
+    // Before the jobs, which the plans create.
     engines.plans.shutdown().await;
     engines.jobs.shutdown().await;
     engines.ssh.shutdown().await;
-    // Behind the jobs, so that it tells their last events if it can.
+    // After the jobs, so that their last events are sent if possible.
     engines.webhooks.shutdown().await;
     if let Some(broker) = broker {
         broker.shutdown().await;
@@ -122,21 +122,21 @@ pub(crate) async fn run(config: Config, stop: CancellationToken) -> Result<()> {
     engines.access.shutdown().await;
     engines.audit.shutdown().await;
     engines.store.close().await;
-    // Last: everybody above may have had something to tell.
+    // Last: all engines above may have produced spans.
     traces.shutdown().await;
     stop_background.cancel();
     background.close();
     background.wait().await;
-    // Not zero, so that whoever supervises the process starts it again.
+    // Not zero, so that the supervisor restarts the process.
     lost.map_or(Ok(()), Err)
 }
 
-/// An engine ended without being told to.
+/// Error for an engine that ended unexpectedly.
 fn gone(what: &str, error: impl std::error::Error + Send + Sync + 'static) -> anyhow::Error {
     anyhow::Error::new(error).context(format!("the server ended because its {what} did"))
 }
 
-/// What the faces lead to.
+/// The engines that the APIs use.
 struct Engines {
     store: Store,
     fabric: Fabric,
@@ -155,7 +155,7 @@ struct Engines {
     ssh: ssh::SshRunner,
     webhooks: webhooks::Webhooks,
     code_manager: Option<api::CodeService>,
-    /// Configured parts that may be missing, besides the deployments of code.
+    /// Configured parts that may be missing, in addition to the code deployments.
     features: Vec<FeatureStatus>,
 }
 
@@ -318,7 +318,7 @@ fn jobs_config(config: &Config, fleet: jobs::Fleet) -> JobsConfig {
     }
 }
 
-/// The clock of jobs and plans, which goes on over restarts of the server.
+/// The clock of jobs and plans, which continues over restarts of the server.
 pub(crate) fn steady_clock(config: &Config) -> BootClock {
     BootClock::open(&config.data_dir.join("clock.json"))
 }
@@ -339,7 +339,7 @@ fn start_broker(
     )?))
 }
 
-/// Listens, and serves `router` until `stop`; answers where.
+/// Listens, and serves `router` until `stop` is cancelled; returns the address.
 pub(crate) fn serve(
     address: SocketAddr,
     router: axum::Router,

@@ -1,7 +1,7 @@
-//! What `tutti server` and `tutti broker` have in common: configuration, logs, signals, drain.
+//! Common parts of `tutti server` and `tutti broker`: configuration, logs, signals, drain.
 //!
-//! Main function: [`run`]. The rule, in this order: read the configuration, start everything or
-//! nothing, say where it listens, run until told to stop, drain with a deadline.
+//! Main function: [`run`]. Invariant, in this order: read the configuration, start everything or
+//! nothing, report the addresses, run until stopped, drain with a deadline.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,10 +13,11 @@ use tracing_subscriber::EnvFilter;
 
 use crate::config::Config;
 
-/// How long a stopping service waits for what is under way. systemd's own patience is 90 s.
+/// Time for which a stopping service waits for unfinished work. systemd's own limit is 90 s.
 pub(crate) const DRAIN_DEADLINE: Duration = Duration::from_secs(20);
 
-/// A job on 10,000 nodes is 20,000 lines of access log, so of that only refusals by default.
+/// Default log filter. A job on 10,000 nodes is 20,000 lines of access log, so only its refusals
+/// are logged by default.
 const DEFAULT_LOG: &str = "info,pcp_access=warn";
 
 #[derive(Debug, clap::Args)]
@@ -24,7 +25,7 @@ pub(crate) struct Options {
     /// The configuration
     #[arg(long, env = "TUTTI_CONFIG", hide_env_values = true, default_value = crate::DEFAULT_CONFIG, value_name = "FILE")]
     config: PathBuf,
-    /// What to log, such as jobs=debug,info; pcp_access=info is a line for every message
+    /// Log filter, such as jobs=debug,info; pcp_access=info is a line for every message
     #[arg(long, env = "TUTTI_LOG", hide_env_values = true, default_value = DEFAULT_LOG, value_name = "FILTER")]
     log: String,
     /// Log JSON objects instead of text
@@ -32,7 +33,7 @@ pub(crate) struct Options {
     log_json: bool,
 }
 
-/// Runs `service` with a token that is cancelled when the process is told to stop.
+/// Runs `service` with a token that is cancelled when the process is to stop.
 pub(crate) fn run<F>(
     options: &Options,
     service: impl FnOnce(Config, CancellationToken) -> F,
@@ -54,7 +55,7 @@ where
     })
 }
 
-/// Tells systemd (where it asked) and the log that everything is up.
+/// Notifies systemd (if requested) and the log that everything is up.
 pub(crate) fn ready(summary: &str) {
     tracing::info!("{summary}");
     if let Err(error) = sd_notify::notify(&[sd_notify::NotifyState::Ready]) {
@@ -62,10 +63,10 @@ pub(crate) fn ready(summary: &str) {
     }
 }
 
-/// Tells systemd that the end is near.
+/// Notifies systemd that the service is stopping.
 pub(crate) fn stopping() {
     tracing::info!("stopping");
-    // systemd learns it from the exit otherwise.
+    // Otherwise systemd notices it by the exit.
     let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
 }
 

@@ -1,5 +1,5 @@
-//! Nodes without an agent: [`Ssh`] is what the configuration says, [`connections`] what is stored,
-//! [`start`] the runner.
+//! Nodes without an agent: [`Ssh`] is the section of the configuration, [`connections`] opens the
+//! stored connections, [`start`] starts the runner.
 
 use std::path::PathBuf;
 
@@ -13,19 +13,19 @@ use store::Store;
 
 use crate::config::Config;
 
-/// How nodes without an agent are reached.
+/// Settings of SSH connections to nodes without an agent.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Ssh {
-    /// Trusted host keys, in the form of OpenSSH's file; `<data_dir>/known_hosts` when absent.
+    /// Trusted host keys, in the format of OpenSSH's file; `<data_dir>/known_hosts` if absent.
     pub known_hosts: Option<PathBuf>,
-    /// `strict`: a host that is not in the file is refused. `accept-new`: its first key is believed.
+    /// `strict`: a host that is not in the file is refused. `accept-new`: its first key is trusted.
     pub host_keys: Unknown,
-    /// Runs at once.
+    /// Maximum number of concurrent runs.
     pub concurrency: usize,
 }
 
-/// What is done with hosts that nobody has recorded.
+/// Treatment of hosts whose keys are not recorded.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Unknown {
@@ -53,7 +53,7 @@ impl Ssh {
     }
 }
 
-/// What is stored.
+/// Opens the stored connections.
 pub(crate) async fn connections(config: &Config, store: Store) -> Result<Connections> {
     let seal = SealKey::open_or_create(&config.data_dir.join("seal.key"))?;
     Connections::open(store, seal)
@@ -61,7 +61,8 @@ pub(crate) async fn connections(config: &Config, store: Store) -> Result<Connect
         .context("cannot read how nodes without an agent are reached")
 }
 
-/// Stands in for such nodes; before the job engine starts, which may have runs that wait for them.
+/// Starts the runner in place of agents on such nodes; before the job engine starts, which may have
+/// runs that wait for them.
 pub(crate) fn start(
     config: &Config,
     fabric: &Fabric,
@@ -81,7 +82,7 @@ pub(crate) fn start(
     SshRunner::start(settings, fabric, connections.clone(), blobs.clone())
 }
 
-/// The figures of runs over SSH.
+/// Metrics of runs over SSH.
 pub(crate) struct Figures(pub(crate) SshRunner);
 
 impl api::MetricsSource for Figures {

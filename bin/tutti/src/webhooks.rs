@@ -1,4 +1,4 @@
-//! Whom to tell about events. Main function: [`start`].
+//! Webhooks that are notified of events. Main function: [`start`].
 
 use ::webhooks::Webhooks;
 use anyhow::{Context as _, Result};
@@ -7,7 +7,7 @@ use store::Store;
 
 use crate::config::Config;
 
-/// Goes on where each webhook was.
+/// Starts the webhooks, each from its last position.
 pub(crate) async fn start(config: &Config, store: Store) -> Result<Webhooks> {
     let seal = SealKey::open_or_create(&config.data_dir.join("seal.key"))?;
     Webhooks::open(store, seal)

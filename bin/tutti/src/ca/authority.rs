@@ -1,6 +1,7 @@
-//! Where a verb of `tutti ca` is carried out: [`Authority`].
+//! The authority on which a verb of `tutti ca` works: [`Authority`].
 //!
-//! The rule: the files are worked on only where no server runs that would not learn of it.
+//! Invariant: the files are changed directly only if no server is running that would not notice the
+//! change.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ pub(super) enum Authority {
     Server(RunningServer),
 }
 
-/// A server and a runtime to talk to it.
+/// A running server and a runtime for requests to it.
 pub(super) struct RunningServer {
     client: CertificatesClient,
     runtime: tokio::runtime::Runtime,
@@ -32,8 +33,8 @@ pub(super) struct RunningServer {
 // === impl Authority ===
 
 impl Authority {
-    /// The authority that is meant: the files that are named; the server that is named; the server of
-    /// this machine's configuration, with its own certificate; its files if it does not run.
+    /// Selects the authority: the named files; the named server; the server of this machine's
+    /// configuration, with its own certificate; its files if it is not running.
     pub(super) fn at(place: &AuthorityPlace) -> Result<Self> {
         if place.local || place.cadir.is_some() {
             return files(place);
@@ -66,7 +67,7 @@ impl Authority {
         }
     }
 
-    /// Names whose request waits.
+    /// Certnames whose requests wait.
     pub(super) fn waiting(&self) -> Result<Vec<String>> {
         let entries = self.list()?.into_iter();
         let waiting = entries.filter(|entry| entry.state == "requested");
@@ -92,7 +93,7 @@ impl Authority {
         Ok(())
     }
 
-    /// Answers where the certificate is still of use.
+    /// Revokes a certificate; returns the brokers on which it is still accepted.
     pub(super) fn revoke(&self, certname: &str) -> Result<RevocationInForce> {
         match self {
             Self::Files(ca) => {
@@ -106,7 +107,7 @@ impl Authority {
         }
     }
 
-    /// Answers where the certificate is still of use.
+    /// Revokes and forgets a certificate; returns the brokers on which it is still accepted.
     pub(super) fn clean(&self, certname: &str) -> Result<RevocationInForce> {
         match self {
             Self::Files(ca) => {
@@ -127,7 +128,7 @@ impl Authority {
         }
     }
 
-    /// Says what was not waited for.
+    /// Prints a note about steps that were not waited for.
     pub(super) fn note_revocation(&self) {
         if let Self::Files(ca) = self {
             anstream::eprintln!(
@@ -143,7 +144,7 @@ impl Authority {
             Self::Files(ca) => Ok(ca.generate(certname, what)?),
             Self::Server(server) => {
                 let made = pki::csr::generate_with(certname, what)?;
-                // To type a name and what its certificate shall have is to mean it.
+                // A user who types a name with its options has confirmed them.
                 let rights = SigningRights {
                     alt_names: true,
                     authorization_extensions: true,
@@ -163,7 +164,7 @@ impl Authority {
 }
 
 fn files(place: &AuthorityPlace) -> Result<Authority> {
-    // A directory may be worked on where there is no configuration; no name has rights then.
+    // The directory may be used without a configuration; in that case no name has rights.
     let names = match place.config.exists() {
         true => registry(&Config::read(&place.config)?)?,
         false => Arc::default(),
@@ -175,7 +176,7 @@ fn files(place: &AuthorityPlace) -> Result<Authority> {
 fn of_this_machine(place: &AuthorityPlace, config: &Config) -> Result<Authority> {
     match local_server::find(config)? {
         LocalServer::Stopped => files(place),
-        // Another user than root and the server's own: with a token.
+        // Users other than root and the server's own need a token.
         LocalServer::WithoutKey => {
             Authority::over(CertificatesClient::with_token(&place.connection)?)
         }

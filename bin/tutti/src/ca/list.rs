@@ -1,12 +1,12 @@
-//! What `tutti ca list` prints. Main function: [`print`].
+//! Output of `tutti ca list`. Main function: [`print`].
 //!
-//! The rule: what a request says cannot move the cursor.
+//! Invariant: text of a request cannot move the cursor.
 
 use api_types::CertificateStatus;
 use cli::{harmless, say};
 use owo_colors::OwoColorize as _;
 
-/// Prints requests, and with `all` certificates.
+/// Prints requests, and with `all` also certificates.
 pub(super) fn print(mut entries: Vec<CertificateStatus>, all: bool) {
     entries.retain(|entry| all || entry.state == "requested");
     let names = entries.iter().map(|entry| entry.name.chars().count());
@@ -47,7 +47,8 @@ fn print_entry(entry: &CertificateStatus, width: usize) {
     }
 }
 
-/// Names and rights beyond the certname; harmless, since anybody may send a request with any text.
+/// Names and rights beyond the certname; escaped, since any client may send a request with any
+/// text.
 fn extras(entry: &CertificateStatus) -> Option<String> {
     let rights = entry
         .authorization_extensions

@@ -1,8 +1,8 @@
 //! `tutti ca …`: the certificate authority. Main type: [`Options`].
 //!
-//! The rule: a verb goes to the running server, which audits it and sees it through; to the files only where
-//! no server runs, or where that is typed (`--local`, `--cadir`). It either does all it says, durably, or says
-//! what it did not do.
+//! Invariant: a verb is sent to the running server, which audits it and completes it; it works on
+//! the files only if no server is running, or if requested by `--local` or `--cadir`. It either
+//! completes durably, or reports the steps that were not done.
 
 mod authority;
 mod list;
@@ -33,7 +33,7 @@ pub(crate) struct Options {
     verb: Verb,
 }
 
-/// Which authority is meant, and the way to it.
+/// Selects the authority and the way to reach it.
 #[derive(Debug, clap::Args)]
 struct AuthorityPlace {
     /// Work on the files of this directory, without a server
@@ -57,7 +57,7 @@ struct AuthorityPlace {
 
 #[derive(Debug, clap::Subcommand)]
 enum Verb {
-    /// Make a new CA in Puppet's layout
+    /// Create a new CA in Puppet's layout
     Init {
         /// The CA's common name
         #[arg(long, default_value = "Puppet CA: tutti", value_name = "NAME")]
@@ -80,7 +80,7 @@ enum Verb {
     },
     /// Sign waiting requests
     Sign {
-        /// Whose
+        /// Certnames of the requests to sign
         #[arg(required_unless_present = "all")]
         certnames: Vec<String>,
         /// Every waiting request
@@ -98,24 +98,24 @@ enum Verb {
     },
     /// Revoke certificates, and wait until the brokers have ended their sessions
     Revoke {
-        /// Whose
+        /// Certnames of the certificates to revoke
         #[arg(required = true)]
         certnames: Vec<String>,
     },
     /// Revoke and forget, so that the name can be used again
     Clean {
-        /// Whose
+        /// Certnames of the certificates to remove
         #[arg(required = true)]
         certnames: Vec<String>,
     },
-    /// Make a key and a certificate at once
+    /// Create a key and a certificate in one step
     Generate {
         /// The certificate's name
         certname: String,
         /// Alternative names, such as tutti.example.com or 10.0.0.1
         #[arg(long, value_delimiter = ',', value_name = "NAMES")]
         alt_names: Vec<String>,
-        /// Where to write NAME.key.pem and NAME.cert.pem
+        /// Directory in which NAME.key.pem and NAME.cert.pem are written
         #[arg(long, default_value = ".", value_name = "DIR")]
         out: PathBuf,
         /// The key: RSA-4096 or EC P-256
@@ -127,7 +127,7 @@ enum Verb {
     },
 }
 
-/// What kind of key: RSA-4096 or EC P-256.
+/// Type of a key: RSA-4096 or EC P-256.
 #[derive(Clone, Copy, Debug, Default, clap::ValueEnum)]
 enum Key {
     #[default]
@@ -135,7 +135,7 @@ enum Key {
     Ec,
 }
 
-/// Does what the verb says.
+/// Runs the verb.
 pub(crate) fn run(options: Options) -> Result<()> {
     let place = &options.place;
     match options.verb {
@@ -217,7 +217,8 @@ impl AuthorityPlace {
     }
 }
 
-/// Goes on after a failure, so that one bad name does not keep the others waiting.
+/// Runs an operation for each name. Goes on after a failure, so that one bad name does not block
+/// the others.
 fn each(
     certnames: &[String],
     done: &str,
@@ -262,7 +263,8 @@ fn generate(
         out.join(format!("{certname}.key.pem")),
         out.join(format!("{certname}.cert.pem")),
     );
-    // All that can fail here comes before the certificate is made: its name can be had only once.
+    // All steps that can fail come before the certificate is created: its name can be issued only
+    // once.
     std::fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
     for file in [&key, &cert] {
         anyhow::ensure!(

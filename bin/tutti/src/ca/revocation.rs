@@ -1,12 +1,12 @@
-//! What `tutti ca revoke` and `clean` print of a revocation that is not in force everywhere. Main functions:
-//! [`unfinished`], [`note`].
+//! Output of `tutti ca revoke` and `clean` about a revocation that is not in force everywhere. Main
+//! functions: [`unfinished`], [`note`].
 //!
-//! The rule: a broker that holds a session is a failure; one that cannot be asked gives no orders of this server
-//! meanwhile, and is a note.
+//! Invariant: a broker that still holds a session is a failure; one that cannot be reached passes
+//! on no orders of this server meanwhile, and is a note.
 
 use api_types::RevocationInForce;
 
-/// Where the certificate is still accepted, if anywhere.
+/// The brokers on which the certificate is still accepted; `None` if there are none.
 pub(super) fn unfinished(certname: &str, revocation: &RevocationInForce) -> Option<String> {
     let mut parts: Vec<String> = revocation.problem.iter().cloned().collect();
     if !revocation.still_connected.is_empty() {
@@ -23,7 +23,7 @@ pub(super) fn unfinished(certname: &str, revocation: &RevocationInForce) -> Opti
     })
 }
 
-/// Brokers that could not be asked, if any.
+/// The brokers that could not be reached; `None` if there are none.
 pub(super) fn note(certname: &str, revocation: &RevocationInForce) -> Option<String> {
     let brokers = &revocation.not_asked;
     (!brokers.is_empty()).then(|| {

@@ -1,4 +1,5 @@
-//! `tutti ca init` and `tutti ca import`, which work where no server runs. Main functions: [`init`], [`import`].
+//! `tutti ca init` and `tutti ca import`, which work if no server is running. Main functions:
+//! [`init`], [`import`].
 
 use std::path::Path;
 

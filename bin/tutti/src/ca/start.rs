@@ -1,7 +1,7 @@
-//! The authority and the certificate that a server starts with. Main functions: [`open_or_init`],
+//! The authority and the certificate at the start of a server. Main functions: [`open_or_init`],
 //! [`ensure_own_certificate`].
 //!
-//! The rule: what is there is never replaced.
+//! Invariant: existing files are never replaced.
 
 use anyhow::{Context as _, Result};
 use pki::ca::{AltName, GenerateOptions, InitOptions};
@@ -9,7 +9,7 @@ use pki::{CertificateAuthority, KeyType};
 
 use crate::config::Config;
 
-/// The CA that a server starts with: the one that is there, or a new one.
+/// Opens the CA of a server, or creates a new one if there is none.
 pub(crate) fn open_or_init(config: &Config) -> Result<CertificateAuthority> {
     let dir = config.ca_dir();
     if dir.join("ca_crt.pem").exists() {
@@ -24,8 +24,8 @@ pub(crate) fn open_or_init(config: &Config) -> Result<CertificateAuthority> {
     Ok(CertificateAuthority::init(&dir, &options)?)
 }
 
-/// The server's own key and certificate, made once. A crash between the files heals: without the
-/// certificate, which is written last, all are made anew.
+/// Creates the server's own key and certificate once. A crash between the files is repaired: if the
+/// certificate, which is written last, is missing, all are created anew.
 pub(crate) fn ensure_own_certificate(config: &Config, ca: &CertificateAuthority) -> Result<()> {
     let files = config.tls_files();
     if config.tls.is_some() || files.cert.exists() {

@@ -8,10 +8,10 @@ use api_types::{PlanCode, RunCode};
 use code_store::gc::RetentionSettings;
 use serde::Deserialize;
 
-/// Longest wait for followers, an hour: clients give up waiting for a deployment before that.
+/// Longest wait for followers, an hour: clients stop waiting for a deployment before that.
 const FOLLOWERS_MAX_S: u64 = 60 * 60;
 
-/// Where Puppet code is.
+/// Directories and deployment of Puppet code.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Code {
@@ -19,39 +19,39 @@ pub(crate) struct Code {
     pub codedir: PathBuf,
     /// The `hiera.yaml` of the global layer.
     pub hiera_config: Option<PathBuf>,
-    /// r10k's settings: this server deploys code then.
+    /// Path of r10k's settings; if set, this server deploys code.
     pub r10k_config: Option<PathBuf>,
-    /// Where it keeps copies of repositories, contents and versions.
+    /// Directory of the copies of repositories, contents and versions.
     pub directory: PathBuf,
-    /// The secret that forges sign their webhooks with.
+    /// File with the secret that forges use to sign their webhooks.
     pub webhook_secret_file: Option<PathBuf>,
-    /// Programs that are told how deployments ended.
+    /// Programs that are notified of the result of deployments.
     pub post_environment_hooks: Vec<crate::observers::Hook>,
-    /// Forges that show it at the commits, by the names of the sources.
+    /// Forges that show the result at the commits, by the names of the sources.
     pub commit_statuses: BTreeMap<String, crate::observers::CommitStatus>,
-    /// Where other tools write environments, below `environments`, that are then published.
+    /// Directory below whose `environments` other tools write the environments to publish.
     pub staging_directory: Option<PathBuf>,
     /// Certnames of servers that may follow this one, or domains such as `*.compilers.example`.
     pub followers: Vec<String>,
-    /// How long a deployment waits for them.
+    /// Maximum wait of a deployment for the followers, in seconds.
     pub followers_timeout_s: u64,
-    /// How long a follower counts as there after it was heard.
+    /// Time in seconds for which a follower counts as present after its last message.
     pub followers_lease_s: u64,
-    /// Versions of each environment that stay beside the live one.
+    /// Number of versions of each environment that are kept besides the live one.
     pub keep_versions: KeepVersions,
-    /// Days for which others stay after they were live.
+    /// Number of days for which others are kept after they were live.
     pub keep_days: u32,
-    /// Which code plans read that do not say.
+    /// Default of the code that plans read.
     pub plans: PlanCode,
-    /// The same, for single environments.
+    /// The same for single environments.
     pub plans_of: BTreeMap<String, PlanCode>,
-    /// Which code the nodes of on-demand Puppet runs get that do not say.
+    /// Default of the code that nodes get in on-demand Puppet runs.
     pub puppet_runs: RunCode,
-    /// The same, for single environments.
+    /// The same for single environments.
     pub puppet_runs_of: BTreeMap<String, RunCode>,
 }
 
-/// So many versions, or all.
+/// A number of versions, or all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged, expecting = "keep_versions is a number, or \"all\"")]
 pub(crate) enum KeepVersions {
@@ -68,7 +68,7 @@ pub(crate) enum All {
 // === impl Code ===
 
 impl Code {
-    /// Which versions stay that nobody uses.
+    /// Retention of unused versions.
     pub(crate) fn keep(&self) -> RetentionSettings {
         RetentionSettings {
             versions: match self.keep_versions {
@@ -83,14 +83,14 @@ impl Code {
         if !(1..=FOLLOWERS_MAX_S).contains(&self.followers_timeout_s) {
             return Err("code.followers_timeout_s must be from 1 to 3600".to_owned());
         }
-        // A follower is heard every 20 s when all is well.
+        // A follower sends a message every 20 s in normal operation.
         if !(30..=FOLLOWERS_MAX_S).contains(&self.followers_lease_s) {
             return Err("code.followers_lease_s must be from 30 to 3600".to_owned());
         }
         Ok(())
     }
 
-    /// Where the global layer of Hiera is configured, as Puppet finds it.
+    /// Path of the configuration of Hiera's global layer, found as in Puppet.
     pub(crate) fn hiera_config(&self) -> PathBuf {
         if let Some(configured) = &self.hiera_config {
             return configured.clone();

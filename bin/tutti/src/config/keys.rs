@@ -1,6 +1,8 @@
-//! Every key of `docs/server.md` is one of the configuration types, and the other way round: [`keys_of`].
+//! Test that every key of `docs/server.md` is one of the configuration types, and vice versa:
+//! [`keys_of`].
 //!
-//! The rule: the keys come from the types themselves, as serde asks for them, so none can be forgotten.
+//! Invariant: the keys come from the types themselves, as serde requests them, so none can be
+//! forgotten.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -12,23 +14,23 @@ use serde::{Deserialize, Deserializer, forward_to_deserialize_any};
 
 use super::Config;
 
-/// Names that stand for any key of a map.
+/// Placeholders in key names that stand for any key of a map.
 const ANY_KEY: &str = "NAME";
 
-/// Keys below a path, as the type at its end asks for them.
+/// Keys below a path, as requested by the type at its end.
 #[derive(Default)]
 struct Found {
     fields: Vec<String>,
 }
 
-/// A walk along a path of keys, which ends with an error when it has found what the type asks for.
+/// A walk along a path of keys, which ends with an error once the requested keys are known.
 #[derive(Clone, Copy)]
 struct Walk<'w> {
     path: &'w [String],
     found: &'w RefCell<Found>,
 }
 
-/// Its only error: the walk is over.
+/// The only error of the walk: it is over.
 #[derive(Debug)]
 struct Over;
 

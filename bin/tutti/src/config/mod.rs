@@ -1,7 +1,7 @@
-//! `tutti.toml`: what a server or a broker is told. Main type: [`Config`].
+//! `tutti.toml`: the configuration of a server or a broker. Main type: [`Config`].
 //!
-//! The rule: a key that nobody reads is an error that names its place, and every value has a
-//! default except those that only the site can know.
+//! Invariant: an unknown key is an error that names its place, and every value has a default except
+//! those that only the site can know.
 
 mod code;
 mod error;
@@ -27,7 +27,7 @@ use self::tls::Tls;
 pub(crate) struct Config {
     /// The server's own name: the CN of its certificate and the host that agents connect to.
     pub certname: String,
-    /// Where state is kept: database, CA, keys, blobs.
+    /// Directory of the state: database, CA, keys, blobs.
     #[serde(default = "default_data_dir")]
     pub data_dir: PathBuf,
     /// Certificates other than those that `tutti server` makes with its own CA.
@@ -55,18 +55,18 @@ pub(crate) struct Config {
     pub access: crate::rbac::RbacSettings,
     #[serde(default)]
     pub directories: crate::directories::Directories,
-    /// A real PuppetDB.
+    /// An existing PuppetDB; `None` uses the embedded inventory.
     #[serde(default)]
     pub puppetdb: Option<crate::inventory::PuppetDb>,
-    /// A puppetserver that knows the classes.
+    /// A puppetserver from which classes are read.
     #[serde(default)]
     pub puppetserver: Option<crate::classifier::Puppetserver>,
-    /// The embedded inventory, where there is no PuppetDB.
+    /// The embedded inventory, used if there is no PuppetDB.
     #[serde(default)]
     pub inventory: crate::inventory::Embedded,
     #[serde(default)]
     pub ssh: crate::ssh::Ssh,
-    /// For `tutti follow`: which server.
+    /// For `tutti follow`: the server that is followed.
     #[serde(default)]
     pub follow: Option<crate::follow::Follow>,
 }

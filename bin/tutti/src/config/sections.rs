@@ -6,23 +6,23 @@ use std::path::PathBuf;
 use jobs::FileServer;
 use serde::Deserialize;
 
-/// The longest time that the API takes for a job as well: 30 days.
+/// The longest time limit that the API accepts for a job too: 30 days.
 pub(super) const NODE_TIMEOUT_MAX_S: u64 = 30 * 24 * 60 * 60;
 
-/// The port where Puppet's agents look for a server unless their configuration says otherwise.
+/// The port on which Puppet's agents contact a server unless their configuration names another.
 const PUPPET_PORT: u16 = 8140;
 
 /// The certificate authority.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Ca {
-    /// Whether this server is the CA. Off where a puppetserver is.
+    /// True if this server is the CA. To be disabled if a puppetserver is the CA.
     pub enabled: bool,
     /// The CA's directory, in puppetserver's layout; `<data_dir>/ca` when absent.
     pub dir: Option<PathBuf>,
-    /// Names that are signed without anybody's consent: globs such as `*.lab.example`.
+    /// Names that are signed automatically: globs such as `*.lab.example`.
     pub autosign: Vec<String>,
-    /// Certnames that may sign and revoke over HTTP, beside holders of `pp_cli_auth`.
+    /// Certnames that may sign and revoke over HTTP, in addition to holders of `pp_cli_auth`.
     pub administrators: Vec<String>,
 }
 
@@ -33,14 +33,15 @@ pub(crate) struct Api {
     pub listen: SocketAddr,
 }
 
-/// The API that agents fetch files and certificates from.
+/// The API from which agents fetch files and certificates.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct PuppetApi {
-    /// Off where agents are to fetch the files of tasks from the servers of their own configuration.
+    /// To be disabled if agents fetch task files from the servers of their own configuration.
     pub enabled: bool,
     pub listen: SocketAddr,
-    /// `https://HOST[:PORT]`, where agents reach it; the certname and the port of `listen` when absent.
+    /// `https://HOST[:PORT]` at which agents reach it; the certname and the port of `listen` if
+    /// absent.
     pub url: Option<String>,
 }
 
@@ -48,55 +49,56 @@ pub(crate) struct PuppetApi {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Broker {
-    /// Whether `tutti server` holds a broker itself.
+    /// True if `tutti server` runs a broker itself.
     pub enabled: bool,
     pub listen: SocketAddr,
-    /// Rules in trapperkeeper's form; the shipped policy when absent.
+    /// Rules in trapperkeeper's format; the shipped policy if absent.
     pub authorization: Option<PathBuf>,
-    /// 0 = no limit.
+    /// Maximum number of connections; 0 = no limit.
     pub max_connections: usize,
     pub idle_timeout_s: u64,
     pub max_message_bytes: usize,
     /// For `tutti broker`: the orchestrators that it connects to.
     pub controller_uris: Vec<String>,
-    /// For `tutti broker`: the certnames that orchestrators may have, if not the hosts of the
-    /// addresses; `*` for any.
+    /// For `tutti broker`: the certnames that orchestrators may have, if they differ from the hosts
+    /// of the addresses; `*` for any.
     pub controller_certnames: Vec<String>,
     /// For `tutti server`: certnames of brokers on other machines that may connect.
     pub remote_brokers: Vec<String>,
 }
 
-/// Where jobs, results and users are kept.
+/// The database of jobs, results and users.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Store {
-    /// `sqlite:PATH` or `postgresql://…`; `<data_dir>/tutti.db` when absent.
+    /// `sqlite:PATH` or `postgresql://…`; `<data_dir>/tutti.db` if absent.
     pub url: Option<String>,
 }
 
-/// How jobs run.
+/// Limits and defaults of jobs.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Jobs {
-    /// Nodes that run tasks at once, over all jobs.
+    /// Maximum number of nodes that run tasks at once, over all jobs.
     pub task_concurrency: usize,
-    /// Nodes that run Puppet at once, over all jobs: each has a catalog compiled first.
+    /// Maximum number of nodes that run Puppet at once, over all jobs: a catalog is compiled for
+    /// each.
     pub global_concurrent_compiles: usize,
-    /// `https://HOST`, where the reports of Puppet runs are shown.
+    /// `https://HOST` of the console that shows the reports of Puppet runs.
     pub console_url: Option<String>,
-    /// How long one node may take, unless the job says otherwise.
+    /// Time limit of one node in seconds, unless the job sets another.
     pub node_timeout_s: u64,
-    /// Finished jobs older than this are deleted.
+    /// Number of days after which finished jobs are deleted.
     pub keep_days: u32,
-    /// Plans that do not say otherwise take the defaults of their questions.
+    /// Default of plans: if true, they use the defaults of their prompts.
     pub unattended_plans: bool,
 }
 
-/// Who did what.
+/// The audit log.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Audit {
-    /// Entries older than this are deleted; absent: they are kept for ever.
+    /// Number of days after which entries are deleted; absent: they are kept forever.
     pub keep_days: Option<u32>,
 }
 
@@ -113,11 +115,12 @@ impl PuppetApi {
         }
     }
 
-    /// The address of task files that agents are told; `None`: it is not known, or nothing is served. By convention a
-    /// stock agent knows the server at port 8140 by its configuration, and no other.
+    /// The address of task files that agents receive; `None`: it is not known, or no files are
+    /// served. By convention a stock agent knows the server at port 8140 by its configuration, and
+    /// no other.
     pub(crate) fn file_server(&self, certname: &str) -> Option<FileServer> {
         let port = self.listen.port();
-        // A port that the system chooses is known to nobody beforehand.
+        // A port chosen by the system is not known beforehand.
         if !self.enabled || (port == 0 && self.url.is_none()) {
             return None;
         }

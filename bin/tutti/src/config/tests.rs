@@ -1,4 +1,4 @@
-//! Configurations that are read, and messages about those that are not.
+//! Valid configurations, and the messages about invalid ones.
 
 use std::path::{Path, PathBuf};
 
@@ -113,7 +113,7 @@ fn revocation_is_never_off_by_omission() {
         assert_eq!(crl(&format!("{text}no_crl = true")), None);
         assert!(read(&format!("{text}crl = '/x.pem'\nno_crl = true")).is_err());
     }
-    // A broker is no CA, so it has no list of its own to fall back on.
+    // A broker is not a CA, so it has no revocation list of its own as a fallback.
     assert!(read(&with_ca).unwrap().require_revocation().is_err());
 }
 

@@ -1,6 +1,6 @@
-//! `[tls]` of `tutti.toml`, and the certificate files that follow from it: [`Tls`].
+//! `[tls]` of `tutti.toml`, and the certificate files derived from it: [`Tls`].
 //!
-//! The rule: revocation is never off by omission.
+//! Invariant: revocation is never disabled by omission.
 
 use std::path::{Path, PathBuf};
 
@@ -8,16 +8,16 @@ use serde::Deserialize;
 
 use super::Config;
 
-/// Certificate files, as Puppet lays them out.
+/// Certificate files, in Puppet's layout.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Tls {
     pub cert: PathBuf,
     pub key: PathBuf,
     pub ca: PathBuf,
-    /// `<ca_dir>/ca_crl.pem` when absent on a server that is the CA.
+    /// `<ca_dir>/ca_crl.pem` if absent on a server that is the CA.
     pub crl: Option<PathBuf>,
-    /// Accept revoked certificates. Said aloud, because nobody notices a list that is missing.
+    /// Accept revoked certificates. Explicit, because a missing list would go unnoticed.
     #[serde(default)]
     pub no_crl: bool,
 }
@@ -64,8 +64,8 @@ impl Config {
         }
     }
 
-    /// For a program that is no CA, whatever `ca.enabled` says: `[tls]` names a list, or says that
-    /// there is none.
+    /// Check for a program that is not a CA, regardless of `ca.enabled`: `[tls]` must name a list,
+    /// or state that there is none.
     pub(crate) fn require_revocation(&self) -> Result<(), NoRevocation> {
         match &self.tls {
             Some(tls) if tls.crl.is_none() && !tls.no_crl => Err(NoRevocation),
@@ -73,7 +73,8 @@ impl Config {
         }
     }
 
-    /// What this server shows another one, and trusts: its own files but for those that are named.
+    /// The files with which this server connects to another one: its own files except for those
+    /// that are named.
     pub(crate) fn client_files(
         &self,
         cacert: Option<&Path>,
@@ -85,13 +86,13 @@ impl Config {
         files.key = key.unwrap_or(&files.key).to_owned();
         if let Some(ca) = cacert {
             ca.clone_into(&mut files.ca);
-            // The list of another CA says nothing about this one's certificates.
+            // The list of another CA does not cover this one's certificates.
             files.crl = None;
         }
         files
     }
 
-    /// Once, at start.
+    /// Logs a warning once, at start.
     pub(crate) fn warn_without_revocation(&self) {
         if self.tls_files().crl.is_none() {
             tracing::warn!(

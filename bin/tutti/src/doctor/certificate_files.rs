@@ -1,4 +1,4 @@
-//! Certificates, keys and revocation lists of the service. Main function: [`check`].
+//! Checks of the certificates, keys and revocation lists of the service. Main function: [`check`].
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use super::Installation;
 use super::role::Role;
 use crate::config::Config;
 
-/// Looks at the dates of all files, and whether they fit together.
+/// Checks the dates of all files, and if they match each other.
 pub(super) fn check(installation: &Installation) -> Vec<Finding> {
     let config = &installation.config;
     let files = config.tls_files();
@@ -90,7 +90,7 @@ fn unreadable(path: &Path, error: &PemFileError, renewal: &str) -> Finding {
     }
 }
 
-/// Key, certificate, CA and list that no TLS connection can be made with.
+/// Finding if key, certificate, CA and list cannot be used together for TLS.
 fn unusable_together(config: &Config, files: &pki::TlsFiles) -> Option<Finding> {
     let error = ServerTls::load(files.clone(), ClientAuth::Optional).err()?;
     let cause = format!(

@@ -1,4 +1,5 @@
-//! Directories of code: environments that can be found, and places that deployments write. Main function: [`check`].
+//! Checks of the directories of code: readable environments, and directories that deployments
+//! write. Main function: [`check`].
 
 use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
@@ -16,13 +17,13 @@ pub(super) const CHECK: &str = "code";
 /// State of `environments`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Environments {
-    /// Names of those that are there, and links that lead nowhere.
+    /// Names of the existing environments, and broken links.
     Listed {
         names: Vec<String>,
         dangling: Vec<String>,
     },
     Missing,
-    /// They may not be listed, for this reason.
+    /// The directory cannot be listed, for this reason.
     Hidden(String),
 }
 
@@ -34,15 +35,15 @@ struct CodeFacts {
     found: Environments,
     /// True if this server deploys code itself.
     is_deployed_here: bool,
-    /// Devices of `environments` and of `code.directory`, where both are there.
+    /// Devices of `environments` and of `code.directory`, if both exist.
     devices: Option<(u64, u64)>,
-    /// The directory with versions.
+    /// The directory with code versions.
     directory: PathBuf,
-    /// True if agents can fetch the files of tasks from this server.
+    /// True if agents can fetch task files from this server.
     serves_files: bool,
 }
 
-/// Looks at the environments and at the directories of deployments.
+/// Checks the environments and the directories of deployments.
 pub(super) fn check(installation: &Installation) -> Vec<Finding> {
     let config = &installation.config;
     let environments = config.code.codedir.join("environments");
@@ -81,7 +82,7 @@ fn list(directory: &Path) -> Environments {
     Environments::Listed { names, dangling }
 }
 
-/// Verdicts on what was listed.
+/// Findings about the collected facts.
 fn judge(facts: &CodeFacts) -> Vec<Finding> {
     let place = facts.environments.display().to_string();
     let mut findings = Vec::new();
@@ -164,7 +165,7 @@ fn unwritable(installation: &Installation, written: &[PathBuf]) -> Vec<Finding> 
             let facts = files::look(directory);
             (expected, facts)
         })
-        // One that is missing is made by the server, if the one above lets it.
+        // A missing directory is created by the server, if its parent permits it.
         .filter(|(_, facts)| matches!(facts.found, Sighting::There(_)))
         .collect();
     let service = Service {

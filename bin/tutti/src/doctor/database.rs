@@ -1,4 +1,4 @@
-//! The database of a server. Main function: [`check`]; [`judge`] decides.
+//! Check of the database of a server. Main function: [`check`]; [`judge`] decides.
 
 use doctor::Finding;
 use doctor::clock::RemoteClock;
@@ -20,7 +20,7 @@ pub(super) fn place(config: &Config) -> String {
     }
 }
 
-/// Looks at the database beside the server that has it.
+/// Checks the database, even while the server uses it.
 pub(super) async fn check(installation: &Installation) -> Vec<Finding> {
     let config = &installation.config;
     let place = place(config);
@@ -68,7 +68,7 @@ pub(super) async fn check(installation: &Installation) -> Vec<Finding> {
     }
 }
 
-/// One finding for each fault, or one for a database that is as it should be.
+/// One finding for each fault, or one for a database without faults.
 fn judge(survey: &DatabaseSurvey) -> Vec<Finding> {
     let place = &survey.place;
     let mut findings: Vec<Finding> = Vec::new();

@@ -1,4 +1,4 @@
-//! Directories that a service writes, and the disks that they are on. Main function: [`check`].
+//! Checks of the directories that a service writes, and of their disks. Main function: [`check`].
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use super::Installation;
 use super::role::Role;
 use crate::config::Config;
 
-/// Looks at the file system of each directory.
+/// Checks the file system of each directory.
 pub(super) fn check(installation: &Installation) -> Vec<Finding> {
     let looked: Vec<_> = written(&installation.config)
         .into_iter()
@@ -20,7 +20,7 @@ pub(super) fn check(installation: &Installation) -> Vec<Finding> {
     disk::judge(&looked)
 }
 
-/// Directories that the service writes, those of code only where it deploys code.
+/// Directories that the service writes, those of code only if it deploys code.
 pub(super) fn written(config: &Config) -> Vec<PathBuf> {
     if Role::of(config) == Role::Broker {
         return Vec::new();
@@ -45,7 +45,7 @@ pub(super) fn written(config: &Config) -> Vec<PathBuf> {
     unique
 }
 
-/// Directories that deployments write; none where other programs deploy code.
+/// Directories that deployments write; none if other programs deploy code.
 pub(super) fn of_code(config: &Config) -> Vec<PathBuf> {
     let code = &config.code;
     if code.r10k_config.is_none() && code.staging_directory.is_none() && config.follow.is_none() {

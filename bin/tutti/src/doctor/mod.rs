@@ -1,7 +1,8 @@
-//! `tutti doctor`: looks at the installation of a server and says what to do. Main function: [`run`].
+//! `tutti doctor`: checks the installation of a server and suggests remedies. Main function:
+//! [`run`].
 //!
-//! The invariant: nothing is changed, whether the server runs or not, and for every user; what cannot be looked at is a
-//! finding, and so is a configuration that cannot be read.
+//! Invariant: nothing is changed, regardless of the server's state and of the user; a check that
+//! cannot be made is a finding, and so is a configuration that cannot be read.
 
 mod certificate_files;
 mod code;
@@ -39,14 +40,14 @@ pub(crate) struct Options {
     /// The configuration of the server, broker or follower on this machine
     #[arg(long, env = "TUTTI_CONFIG", hide_env_values = true, default_value = crate::DEFAULT_CONFIG, value_name = "FILE")]
     config: PathBuf,
-    /// How to print
+    /// Format of the output
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
     #[command(flatten)]
     connection: cli::Connection,
 }
 
-/// Facts that several checks start from.
+/// Facts shared by several checks.
 struct Installation {
     config: Config,
     /// Path of the configuration.
@@ -59,7 +60,7 @@ struct Installation {
     clocks: Mutex<Vec<RemoteClock>>,
 }
 
-/// Makes the diagnosis and answers the exit code.
+/// Makes the diagnosis and returns the exit code.
 pub(crate) fn run(options: &Options) -> Result<u8> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -111,7 +112,7 @@ async fn diagnose(options: &Options) -> Report {
     });
     let mut findings = vec![Finding::ok("configuration", shown, "it is valid")];
     findings.extend(without_repetition(doctor::run(checks(&installation)).await));
-    // Behind the others: they ask the machines whose clocks are compared.
+    // After the others: they contact the machines whose clocks are compared.
     findings.extend(doctor::run(vec![clock_check(&installation)]).await);
     Report { subject, findings }
 }
@@ -162,8 +163,8 @@ fn checks(installation: &Arc<Installation>) -> Vec<Check> {
     checks
 }
 
-/// The findings without those on code that another one has told before: a directory that the unit or its owner keeps
-/// from the server is met by the server's own probe, too.
+/// The findings without repetitions about code: a directory that the unit or its owner makes
+/// inaccessible to the server is also reported by the server's own probe.
 fn without_repetition(findings: Vec<Finding>) -> Vec<Finding> {
     let mut kept: Vec<Finding> = Vec::new();
     for finding in findings {
@@ -171,7 +172,7 @@ fn without_repetition(findings: Vec<Finding>) -> Vec<Finding> {
         let is_told = kept.iter().filter(|it| is_problem(it)).any(|it| {
             let text = format!("{} {}", it.place, it.cause);
             let paths = Path::new(&finding.place).ancestors();
-            // A directory right below the root is too large to be what is meant.
+            // A directory right below the root is too broad to be the one in question.
             let mut paths = paths.filter(|path| path.components().count() > 2);
             paths.any(|path| text.contains(&path.display().to_string()))
         });
@@ -197,7 +198,8 @@ fn clock_check(installation: &Arc<Installation>) -> Check {
 // === impl Installation ===
 
 impl Installation {
-    /// Account that the service runs as: the one of its unit, or the owner of its data, or the one of the shipped unit.
+    /// Account that the service runs as: that of its unit, or else the owner of its data, or else
+    /// that of the shipped unit.
     fn account(&self) -> Account {
         let accounts = &self.accounts;
         if let UnitSighting::Known(unit) = &self.unit
@@ -227,7 +229,7 @@ impl Installation {
         self.config_file.as_os_str() == named
     }
 
-    /// Notes the clock of a machine that answered.
+    /// Records the clock of a machine that answered.
     fn note_clock(&self, clock: RemoteClock) {
         let mut clocks = self.clocks.lock().unwrap_or_else(PoisonError::into_inner);
         clocks.push(clock);

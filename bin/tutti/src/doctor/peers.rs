@@ -1,4 +1,5 @@
-//! The puppetserver and the PuppetDB of the configuration. Main function: [`checks`]; [`judge`] decides.
+//! Checks of the puppetserver and the PuppetDB of the configuration. Main function: [`checks`];
+//! [`judge`] decides.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ enum PeerKind {
     PuppetDb,
 }
 
-/// A peer and the files that it is asked with.
+/// A peer and the TLS files for requests to it.
 struct Peer {
     kind: PeerKind,
     url: Url,
@@ -26,14 +27,14 @@ struct Peer {
     files: Option<TlsFiles>,
 }
 
-/// Outcome of a question to a peer.
+/// Result of a request to a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum PeerAnswer {
-    /// It answered with this status and, where it says so, its version.
+    /// It answered with this status and, if included, its version.
     Answered(StatusCode, Option<String>),
-    /// The files that it is asked with cannot be used.
+    /// The TLS files for the request cannot be used.
     UnusableFiles(String),
-    /// There is no connection, for this reason.
+    /// The connection failed, for this reason.
     Unreachable(String),
 }
 
@@ -109,7 +110,7 @@ impl PeerKind {
         }
     }
 
-    /// A route that is asked for in daily work, and that only permitted clients get.
+    /// A route that is used in daily work, and that only permitted clients may read.
     fn path(self) -> &'static str {
         match self {
             Self::Puppetserver => "/puppet/v3/environments",

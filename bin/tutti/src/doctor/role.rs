@@ -21,7 +21,7 @@ pub(super) enum Role {
 // === impl Role ===
 
 impl Role {
-    /// The role that the sections of the configuration tell.
+    /// The role that follows from the sections of the configuration.
     pub(super) fn of(config: &Config) -> Self {
         if config.follow.is_some() {
             Self::Follower
@@ -41,7 +41,7 @@ impl Role {
         }
     }
 
-    /// Configuration that the service reads where its command names none.
+    /// Configuration that the service reads if its command names none.
     pub(super) fn default_config(self) -> &'static str {
         match self {
             Self::Broker => "/etc/tutti/broker.toml",

@@ -1,4 +1,5 @@
-//! What the running server alone knows: agents, brokers and parts that have not started. Main function: [`check`].
+//! Check of the running server's own state: agents, brokers and parts that have not started. Main
+//! function: [`check`].
 
 use std::collections::BTreeMap;
 
@@ -19,7 +20,7 @@ const FEATURES: &str = "features";
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Asks the server over its API.
+/// Reads the state over the server's API.
 pub(super) async fn check(installation: &Installation) -> Vec<Finding> {
     let config = &installation.config;
     let place = format!("API on {}", config.api.listen);
@@ -54,7 +55,7 @@ fn unanswered(place: String, why: &str) -> Finding {
     Finding::problem(CHECK, place, why).remedy("journalctl -u tutti -n 50")
 }
 
-/// Verdicts on what the server told.
+/// Findings about the server's report.
 fn judge(told: &ServerDiagnosis, config: &Config) -> Vec<Finding> {
     let mut findings = vec![server(told)];
     findings.extend(agents(&told.agents));
@@ -125,7 +126,7 @@ fn agents(agents: &AgentVersions) -> Vec<Finding> {
     findings
 }
 
-/// The numbers of a version; what is no number counts as 0.
+/// The numbers of a version; a part that is not a number counts as 0.
 fn parsed(version: &str) -> Vec<u64> {
     let parts = version.split(['.', '-', '+']);
     parts

@@ -1,4 +1,5 @@
-//! The unit and the ports of the service. Main functions: [`check_unit`], [`check_ports`].
+//! Checks of the unit and the ports of the service. Main functions: [`check_unit`],
+//! [`check_ports`].
 
 use doctor::ports::{self, PortOwner};
 use doctor::unit::{self, ExpectedUnit, UnitSighting};
@@ -19,7 +20,7 @@ const SETTINGS: &[(&str, &str)] = &[
     ("LimitNOFILE", "agents beyond that number cannot connect"),
 ];
 
-/// Asks systemd for the unit of a role, within the deadline of a local check.
+/// Reads the unit of a role from systemd, within the deadline of a local check.
 pub(super) async fn look(role: Role) -> UnitSighting {
     let Some(name) = role.unit() else {
         return UnitSighting::NoSystemd;
@@ -31,7 +32,7 @@ pub(super) async fn look(role: Role) -> UnitSighting {
     }
 }
 
-/// Verdict on the unit of this installation.
+/// Findings about the unit of this installation.
 pub(super) fn check_unit(installation: &Installation) -> Vec<Finding> {
     match installation.role.unit() {
         Some(name) => unit::judge(&installation.unit, &expected(installation, name)),
@@ -74,7 +75,7 @@ fn shipped(role: Role, name: &'static str) -> ExpectedUnit {
     }
 }
 
-/// The unit of the server where its configuration cannot be read.
+/// Check of the server's unit if its configuration cannot be read.
 pub(super) fn unit_alone() -> Check {
     Check::local(unit::CHECK, "tutti.service", || {
         let name = "tutti.service";
@@ -82,7 +83,7 @@ pub(super) fn unit_alone() -> Check {
     })
 }
 
-/// Verdict on the ports of this installation.
+/// Findings about the ports of this installation.
 pub(super) fn check_ports(installation: &Installation) -> Vec<Finding> {
     let wanted = installation.role.ports(&installation.config);
     if wanted.is_empty() {

@@ -1,4 +1,4 @@
-//! Owners and modes of the server's files. Main function: [`check`].
+//! Checks of owners and modes of the server's files. Main function: [`check`].
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use super::Installation;
 use super::role::Role;
 use crate::config::Config;
 
-/// Looks at every file that the server keeps or is told of.
+/// Checks every file that the server writes or that is configured.
 pub(super) fn check(installation: &Installation) -> Vec<Finding> {
     let service = Service {
         account: installation.account(),
@@ -30,7 +30,7 @@ pub(super) fn check(installation: &Installation) -> Vec<Finding> {
     findings
 }
 
-/// The token file of the user who asks, where others can read it.
+/// Finding if other users can read the token file of the calling user.
 fn exposed_token(installation: &Installation) -> Option<Finding> {
     let path = cli::doctor::token_file(&installation.connection)?;
     let facts = look(&path);
@@ -47,7 +47,7 @@ fn exposed_token(installation: &Installation) -> Option<Finding> {
         .find(|it| it.severity == Severity::Problem)
 }
 
-/// Owner of a directory, where it is there.
+/// Owner of a directory, if it exists.
 pub(super) fn owner(directory: &Path) -> Option<u32> {
     std::fs::metadata(directory).ok().map(|it| it.uid())
 }
@@ -65,7 +65,7 @@ fn expected_files(config: &Config, config_file: &Path) -> Vec<Expected> {
     expected
 }
 
-/// Files that the server makes in its `data_dir`.
+/// Files that the server creates in its `data_dir`.
 fn own_files(config: &Config) -> Vec<Expected> {
     let data = Tree::own(&config.data_dir);
     let mut expected = vec![
@@ -122,7 +122,7 @@ fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     entries.take(DIRECTORY_ENTRIES).map(|entry| entry.path())
 }
 
-/// Files that the configuration names, which others manage, and the configuration itself.
+/// Files named in the configuration, which others manage, and the configuration itself.
 fn named_files(config: &Config, config_file: &Path) -> Vec<Expected> {
     let of = |path: &Path| {
         let directory = path.parent().unwrap_or(Path::new("/"));

@@ -24,7 +24,7 @@ use self::nodes::PlanNodes;
 use self::rights::Guarded;
 use crate::config::Config;
 
-/// What plans reach.
+/// Parts of the server that plans use.
 pub(crate) struct Reach<'a> {
     pub(crate) store: &'a Store,
     pub(crate) jobs: &'a Jobs,
@@ -36,7 +36,7 @@ pub(crate) struct Reach<'a> {
     pub(crate) fabric: &'a Fabric,
 }
 
-/// Starts it, with the plans that were going on before.
+/// Starts the engine, and resumes unfinished plans.
 pub(crate) async fn start(config: &Config, reach: Reach<'_>) -> Result<Plans> {
     let seal = SealKey::open_or_create(&config.data_dir.join("seal.key"))?;
     let effects = Guarded {

@@ -1,7 +1,7 @@
 //! Nodes and node groups that a plan may read: [`PlanNodes`].
 //!
-//! The rule: a plan learns of nodes and of node groups only what its owner may see at that moment,
-//! as a scope of a command does.
+//! Invariant: a plan sees only the nodes and node groups that its owner may see at that moment, as
+//! in the scope of a command.
 
 use std::fmt;
 
@@ -39,7 +39,7 @@ impl Nodes for PlanNodes {
         let groups = self.classifier.groups();
         let named = groups.iter().find(|it| it.name == group);
         let id = named.map_or_else(|| group.to_owned(), |it| it.id.to_string());
-        // An owner without the right does not learn whether there is such a group.
+        // An owner without the right must not learn if such a group exists.
         self.demand(owner, Permission::on("node_groups", "view", &id))
             .await?;
         self.fleet.node_group(&id).await.map_err(told)
@@ -57,7 +57,7 @@ impl Nodes for PlanNodes {
 }
 
 impl PlanNodes {
-    /// Refuses a question that the plan's owner may not ask.
+    /// Refuses a query for which the plan's owner lacks the permission.
     async fn demand(
         &self,
         owner: &PlanOwner,

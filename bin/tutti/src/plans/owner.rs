@@ -1,15 +1,15 @@
-//! The user whose plan it is, with the rights of this moment: [`identity`].
+//! The owner of a plan, with the current rights: [`identity`].
 //!
-//! The rule: an owner who is revoked, deleted or gone from the directory has no rights, as for
+//! Invariant: an owner who is revoked, deleted or removed from the directory has no rights, as for
 //! scheduled jobs.
 
 use rbac::{Identity, ManageError, Rbac};
 use store::StoreError;
 
-/// Reason for which the user who owns a plan has no rights any more.
+/// Reason for which the user who owns a plan no longer has rights.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum OwnerError {
-    /// The user cannot act any more.
+    /// The user is no longer active.
     #[error("the owner {login} of the plan {what}")]
     Gone {
         /// Login that the user had when the plan was started.

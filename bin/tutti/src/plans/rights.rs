@@ -1,8 +1,9 @@
-//! Whose rights a plan has: [`Guarded`].
+//! Enforcement of the rights of a plan: [`Guarded`].
 //!
-//! The rules: a plan runs its tasks, and Puppet, with the rights that its owner has at that moment; a step on
-//! nodes of which one is not permitted is not run at all; and a plan whose owner may run it with the code of the
-//! environment that each node is in acts on nodes of its own environment alone, whatever it does there.
+//! Invariants: a plan runs its tasks, and Puppet, with the rights that its owner has at that
+//! moment; a step whose nodes include one that is not permitted is not run at all; and a plan whose
+//! owner may run it only with the code of each node's own environment acts only on nodes of its own
+//! environment, in all its functions.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +18,7 @@ use store::{JobNumber, PlanMark};
 
 use super::owner::{self, OwnerError};
 
-/// The job engine, behind the rights of a plan's owner.
+/// The job engine, restricted to the rights of a plan's owner.
 pub(super) struct Guarded {
     pub(super) jobs: Jobs,
     pub(super) access: Rbac,
@@ -47,7 +48,7 @@ impl Effects for Guarded {
             }
         };
         let of_plan = self.check_plan(actor, &owner)?;
-        // Mostly they are the same, and asked about once.
+        // Usually they are equal, and checked once.
         let bounds: BTreeSet<&str> = of_task.into_iter().chain(of_plan).collect();
         for environment in bounds {
             self.check_environment(actor, scope, environment).await?;
@@ -75,7 +76,7 @@ impl Guarded {
         })
     }
 
-    /// The environment in which all nodes must be on which the plan acts, if there is one.
+    /// The environment to which all nodes of the plan are restricted, if there is one.
     fn check_plan<'a>(
         &self,
         actor: &'a Actor,
@@ -89,14 +90,14 @@ impl Guarded {
         Ok(is_bound.then_some(actor.environment.as_str()))
     }
 
-    /// The environment in which all nodes of the task must be, if there is one.
+    /// The environment to which all nodes of the task are restricted, if there is one.
     async fn check_task<'a>(
         &self,
         actor: &'a Actor,
         owner: &Identity,
         request: &'a TaskRequest,
     ) -> Result<Option<&'a str>, NotStarted> {
-        // As the engine will read it.
+        // The engine reads it in the same way.
         let environment = match request.environment.as_str() {
             "" => actor.environment.as_str(),
             named => named,
@@ -119,7 +120,7 @@ impl Guarded {
         environment: &str,
     ) -> Result<(), NotStarted> {
         let Some(Scope::Nodes(nodes)) = scope else {
-            // Plans name their nodes; what others a scope comes to is not known here.
+            // Plans name their nodes; the nodes of another scope are not known here.
             return Err(external_directories(actor, environment, &[]));
         };
         let outside = self.jobs.outside_environment(nodes, environment).await;
@@ -158,7 +159,7 @@ impl Guarded {
         }
     }
 
-    /// The nodes of a part of a task target; one that cannot be looked up permits nothing.
+    /// The nodes of a part of a task target; one that cannot be resolved permits nothing.
     async fn members(&self, part: &Scope) -> Vec<String> {
         let nodes = self.jobs.targets(part, "").await.unwrap_or_default();
         nodes.iter().map(ToString::to_string).collect()

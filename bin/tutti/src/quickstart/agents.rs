@@ -12,7 +12,7 @@ use super::step;
 
 const NAMES: [&str; 3] = ["anna.quickstart", "ben.quickstart", "carla.quickstart"];
 
-/// `tutti-agent`, which is installed beside `tutti`. When `cargo run` started us, only `tutti` was
+/// Path of `tutti-agent`, which is installed beside `tutti`. Under `cargo run` only `tutti` was
 /// built, so the agent is built now.
 pub(super) async fn program() -> Result<PathBuf> {
     let own = std::env::current_exe()?;
@@ -31,8 +31,8 @@ pub(super) async fn program() -> Result<PathBuf> {
 
 async fn build(cargo: &OsString, own: &Path) -> Result<()> {
     let mut command = tokio::process::Command::new(cargo);
-    // Both packages, so that what `cargo run` has built is used again: the agent alone would want the
-    // libraries with fewer features, and all of them anew.
+    // Both packages, so that the build of `cargo run` is reused: the agent alone would need the
+    // libraries with fewer features, and all of them rebuilt.
     command.args([
         "build",
         "--package",
@@ -54,7 +54,7 @@ async fn build(cargo: &OsString, own: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Gets each agent its certificate and starts it; ready means associated with the broker.
+/// Obtains a certificate for each agent and starts it; ready means associated with the broker.
 pub(super) async fn start(place: &Place, program: &Path) -> Result<Vec<Child>> {
     let mut agents = Vec::new();
     for name in NAMES {

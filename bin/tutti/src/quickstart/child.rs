@@ -1,7 +1,7 @@
-//! A child process that says when it is ready. Main type: [`Child`].
+//! A child process that reports its readiness. Main type: [`Child`].
 //!
-//! The rule: readiness is awaited, never guessed: the child is given a socket in `NOTIFY_SOCKET`, as
-//! systemd would, and says `READY=1` on it. A child ends with its handle.
+//! Invariant: readiness is awaited, never guessed: the child gets a socket in `NOTIFY_SOCKET`, as
+//! from systemd, and sends `READY=1` on it. A child ends with its handle.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -14,13 +14,14 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::net::UnixDatagram;
 use tokio::sync::Mutex;
 
-/// A start makes keys and a database; on a busy machine that takes some seconds.
+/// Time limit of a start, which creates keys and a database; on a busy machine that takes some
+/// seconds.
 const START_DEADLINE: Duration = Duration::from_secs(60);
 
-/// Longer than a server's own drain deadline.
+/// Time limit of a stop; longer than a server's own drain deadline.
 const STOP_DEADLINE: Duration = Duration::from_secs(30);
 
-/// What of a log is shown when its process could not start.
+/// Number of log lines shown if a process could not start.
 const LOG_LINES: usize = 15;
 
 #[derive(Debug)]
@@ -48,7 +49,7 @@ impl Child {
             .stdout(file.try_clone()?)
             .stderr(file)
             .kill_on_drop(true)
-            // Ctrl-C is for the quickstart, which then stops its children in order.
+            // Ctrl-C is handled by the quickstart, which then stops its children in order.
             .process_group(0)
             .spawn()
             .with_context(|| format!("cannot start {}", program.display()))?;
@@ -68,14 +69,14 @@ impl Child {
         })
     }
 
-    /// Waits for an end that nobody asked for; answers the name.
+    /// Waits for an unrequested end; returns the name.
     pub(super) async fn ended(&self) -> &str {
-        // An error means that there is no such child any more.
+        // An error means that the child no longer exists.
         let _ = self.process.lock().await.wait().await;
         &self.name
     }
 
-    /// Asks it to stop and waits.
+    /// Stops the child and waits for its end.
     pub(super) async fn stop(self) -> Result<()> {
         let mut process = self.process.into_inner();
         if process.try_wait()?.is_none() {

@@ -1,8 +1,8 @@
 //! `tutti quickstart`: a whole installation on loopback, in a directory of its own, in one command.
 //!
-//! Main type: [`Options`]. The rule: everything here is the real thing, started with the commands that
-//! are printed, so what a person sees is what they can type afterwards; nothing outside the directory
-//! is touched, and without `--keep` no process is left.
+//! Main type: [`Options`]. Invariant: all programs are the real ones, started with the commands
+//! that are printed, so the user can type them afterwards; nothing outside the directory is
+//! touched, and without `--keep` no process is left.
 
 mod agents;
 mod child;
@@ -21,7 +21,7 @@ use place::Place;
 /// Start a server, a broker, a CA and three agents here, and run tasks on them
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// Where everything goes [default: a new directory below the temporary one]
+    /// Directory of the installation [default: a new directory below the temporary one]
     #[arg(long, value_name = "DIR")]
     directory: Option<PathBuf>,
     /// Leave it running at the end, until Ctrl-C
@@ -29,7 +29,7 @@ pub(crate) struct Options {
     keep: bool,
 }
 
-/// Builds it up, shows it, and takes it down.
+/// Starts the installation, demonstrates it, and stops it.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -90,7 +90,7 @@ async fn session(options: &Options) -> Result<Running> {
 // === impl Running ===
 
 impl Running {
-    /// Waits until one of them ends by itself.
+    /// Waits until one of the processes ends by itself.
     async fn ended(&self) {
         let children = self.agents.iter().chain([&self.server]);
         let ends = children.map(|child| Box::pin(child.ended()));
@@ -140,7 +140,7 @@ async fn login(place: &Place) -> Result<()> {
     Ok(())
 }
 
-/// One thing done.
+/// Prints a completed step.
 fn step(what: &str, where_it_is: &str) {
     cli::say!("  {} {what:<22}  {}", "✓".green(), where_it_is.dimmed());
 }

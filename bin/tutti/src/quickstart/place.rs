@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-/// Where everything is.
+/// Paths and ports of a quickstart.
 #[derive(Debug)]
 pub(super) struct Place {
     pub root: PathBuf,
     pub ports: Ports,
-    /// This very program.
+    /// Path of the running `tutti` program.
     pub tutti: OsString,
 }
 
@@ -26,7 +26,7 @@ pub(super) struct Ports {
 // === impl Place ===
 
 impl Place {
-    /// Makes the directory, the code and the server's configuration.
+    /// Creates the directory, the code and the server's configuration.
     pub(super) fn make(directory: Option<&Path>) -> Result<Self> {
         let root = match directory {
             Some(directory) => empty_directory(directory)?,
@@ -59,7 +59,7 @@ impl Place {
         self.data_dir().join("ca/ca_crt.pem")
     }
 
-    /// What the client needs to know, as a shell would set it.
+    /// Environment variables for the client, as set in a shell.
     pub(super) fn client_settings(&self) -> [(&'static str, OsString); 3] {
         [
             (
@@ -71,7 +71,7 @@ impl Place {
         ]
     }
 
-    /// This program as it is typed where the person stands now.
+    /// Path of this program as typed from the current directory.
     pub(super) fn typed_program(&self) -> String {
         let program = Path::new(&self.tutti);
         let name = program.file_name().unwrap_or(program.as_os_str());
@@ -90,7 +90,7 @@ impl Place {
         }
     }
 
-    /// The client, told where this server is.
+    /// The client, configured for this server.
     pub(super) fn client(&self) -> tokio::process::Command {
         let mut command = tokio::process::Command::new(&self.tutti);
         command.envs(self.client_settings());

@@ -1,18 +1,18 @@
-//! What a quickstart shows: real commands with what they really print. Main function: [`run`].
+//! The demonstration of a quickstart: real commands with their real output. Main function: [`run`].
 
 use anyhow::{Context as _, Result, ensure};
 use owo_colors::OwoColorize as _;
 
 use super::place::Place;
 
-/// A command, and the program on the nodes without which it cannot work.
+/// A command, and the program that it requires on the nodes.
 struct Shown {
     arguments: &'static [&'static str],
     needs: Option<&'static str>,
 }
 
 /// One of each kind: a shell task with live output, a multi-file Python task with a structured
-/// result, a question to the package manager, and noop.
+/// result, a query to the package manager, and noop.
 const COMMANDS: [Shown; 5] = [
     anywhere(&["node", "list"]),
     anywhere(&[
@@ -59,7 +59,7 @@ const fn anywhere(arguments: &'static [&'static str]) -> Shown {
     }
 }
 
-/// Runs the commands, each shown as one would type it.
+/// Runs the commands, each shown as the user would type it.
 pub(super) async fn run(place: &Place, agents: usize) -> Result<()> {
     cli::say!("\n{agents} agents are connected. Let them play:");
     for Shown { arguments, needs } in COMMANDS {
@@ -87,13 +87,13 @@ pub(super) async fn run(place: &Place, agents: usize) -> Result<()> {
     Ok(())
 }
 
-/// Whether the agents, which have our environment, find the program.
+/// True if the agents, which inherit this environment, find the program.
 fn is_installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
-/// Where things are and what to type next.
+/// Prints the paths of the installation and the next commands.
 pub(super) fn farewell(place: &Place, keep: bool) {
     cli::say!("\n{}", "Where things are".bold());
     let shown = |what: &str, path: &str| {
@@ -124,7 +124,7 @@ pub(super) fn farewell(place: &Place, keep: bool) {
     }
 }
 
-/// The command line as a shell would take it.
+/// Quotes the command line for a shell.
 fn typed(arguments: &[&str]) -> String {
     let quoted = arguments.iter().map(|argument| {
         let plain = argument

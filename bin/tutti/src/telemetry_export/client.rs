@@ -1,6 +1,6 @@
-//! The HTTP client by which traces are sent: [`Client`].
+//! The HTTP client that sends traces: [`Client`].
 //!
-//! The rule: every request has a deadline, and of an answer no more than [`ANSWER_BYTES`] is read.
+//! Invariant: every request has a deadline, and at most [`ANSWER_BYTES`] of an answer are read.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use tokio::runtime::Handle;
 /// OpenTelemetry's own limit for one export.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// An answer is empty or a short message.
+/// Maximum size of an answer, which is empty or a short message.
 const ANSWER_BYTES: usize = 64 * 1024;
 
-/// Sends within the runtime that it was made in, whoever asks: batches leave from a thread that
-/// has none.
+/// Sends within the runtime in which it was created, from any thread: batches are sent by a thread
+/// without a runtime.
 #[derive(Debug)]
 pub(super) struct Client {
     http: reqwest::Client,
@@ -28,7 +28,7 @@ pub(super) struct Client {
 // === impl Client ===
 
 impl Client {
-    /// Trusts the roots of the machine.
+    /// Creates a client that trusts the roots of the machine.
     pub(super) fn new() -> anyhow::Result<Self> {
         let http = http_client::builder(ClientTls::machine_roots()?)
             .timeout(REQUEST_TIMEOUT)

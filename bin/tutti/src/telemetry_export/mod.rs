@@ -1,8 +1,8 @@
-//! Sends traces to a collector, over OTLP. Main type: [`Traces`].
+//! Export of traces to a collector, over OTLP. Main type: [`Traces`].
 //!
-//! The rules: nobody waits for a collector (the queue is bounded, and what does not fit in is
-//! lost); that it cannot be reached is said once, and once that it can again; the environment
-//! (`OTEL_*`) counts before the file, as everywhere with OpenTelemetry.
+//! Invariants: no task waits for a collector (the queue is bounded, and spans that do not fit are
+//! lost); an unreachable collector is logged once, and once when it can be reached again; the
+//! environment (`OTEL_*`) takes precedence over the file, as everywhere with OpenTelemetry.
 
 mod client;
 mod quiet;
@@ -30,18 +30,18 @@ use self::client::Client;
 use self::quiet::Quiet;
 use self::sampling::Sampling;
 
-/// How long the end of the process waits for what was not sent yet.
+/// Maximum wait for unsent spans at the end of the process.
 const SHUTDOWN: Duration = Duration::from_secs(5);
 
-/// Where traces go.
+/// Destination of traces.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Telemetry {
-    /// `http://HOST:4318`, to which `/v1/traces` is added; absent: nowhere.
+    /// `http://HOST:4318`, to which `/v1/traces` is added; absent: traces are not sent.
     pub otlp_endpoint: Option<String>,
 }
 
-/// What sends them, if anything does.
+/// The exporter of traces, if a collector is named.
 #[derive(Debug)]
 pub(crate) struct Traces(Option<Feature<Exporter>>);
 
@@ -52,7 +52,8 @@ pub(crate) struct Exporter {
     scope: InstrumentationScope,
 }
 
-/// Starts sending, if a collector is named; what keeps it from that is tried again. To be called within the runtime.
+/// Starts the export, if a collector is named; a failure is retried. Must be called within the
+/// runtime.
 pub(crate) async fn start(config: &Telemetry) -> Traces {
     if endpoint(config).is_none() {
         return Traces(None);
@@ -96,7 +97,7 @@ fn exporter(config: &Telemetry) -> Result<Exporter> {
 }
 
 enum Endpoint {
-    /// The whole address.
+    /// The complete address.
     File(String),
     Environment,
 }
@@ -121,7 +122,7 @@ fn endpoint(config: &Telemetry) -> Option<Endpoint> {
     Some(Endpoint::File(url))
 }
 
-/// Whose spans these are: `service.name` is `tutti` unless the environment says otherwise.
+/// The resource of the spans: `service.name` is `tutti` unless the environment sets another.
 fn resource() -> Resource {
     let service = Key::from_static_str("service.name");
     let found = Resource::builder().build().get(&service);
@@ -149,7 +150,7 @@ impl Traces {
         self.0.as_ref().map(Feature::status)
     }
 
-    /// Sends what was not sent yet, for a bounded time.
+    /// Sends unsent spans, for a bounded time.
     pub(crate) async fn shutdown(self) {
         let Some(exporter) = self.0 else { return };
         exporter.shutdown().await;
@@ -166,7 +167,7 @@ impl Traces {
     }
 }
 
-/// The exporter as a sink; spans that come before it has started are not kept.
+/// The exporter as a sink; spans that arrive before its start are not kept.
 #[derive(Debug)]
 struct ExportSink(Feature<Exporter>);
 

@@ -1,4 +1,4 @@
-//! Says once that traces cannot be sent, and once that they can again: [`Quiet`].
+//! Logs once that traces cannot be sent, and once that they can again: [`Quiet`].
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

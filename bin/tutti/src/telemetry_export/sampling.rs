@@ -1,18 +1,18 @@
-//! Which traces are kept: [`Sampling`], by `OTEL_TRACES_SAMPLER` and `OTEL_TRACES_SAMPLER_ARG`.
+//! Sampling of traces: [`Sampling`], by `OTEL_TRACES_SAMPLER` and `OTEL_TRACES_SAMPLER_ARG`.
 //!
-//! The rule: a share is chosen by the trace's id, so every program that is told the same share
-//! keeps the same traces.
+//! Invariant: sampling depends on the trace's id, so all programs with the same ratio keep the same
+//! traces.
 
 use std::env;
 
 use telemetry::{Context, TraceId};
 
-/// Keeps some traces.
+/// Sampler that keeps a part of the traces.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Sampling {
-    /// What the client decided counts.
+    /// True if the decision of the client takes precedence.
     parent_based: bool,
-    /// Of those that begin here: 0 to 1.
+    /// Ratio of kept traces among those that begin here: 0 to 1.
     share: f64,
 }
 
@@ -63,7 +63,7 @@ impl Sampling {
             return parent.sampled;
         }
         let [_, _, _, _, _, _, _, _, low @ ..] = *trace;
-        // 63 bits, as OpenTelemetry's own sampler takes them.
+        // 63 bits, as in OpenTelemetry's own sampler.
         let place = u64::from_be_bytes(low) >> 1;
         (place as f64) < self.share * (1_u64 << 63) as f64
     }

@@ -7,7 +7,8 @@
 //! |---|---|
 //! | `GET certificate/{ca or name}`, `GET certificate_revocation_list/ca` | all |
 //! | `GET`, `PUT certificate_request/{name}` | all (a new node has no certificate) |
-//! | `DELETE certificate_request/{name}`, `certificate_status/{name}`, `certificate_statuses/{any}`, `sign`, `clean` | administrators |
+//! | `DELETE certificate_request/{name}`, `certificate_status/{name}` | administrators |
+//! | `certificate_statuses/{any}`, `sign`, `clean` | administrators |
 //!
 //! Administrators are client certificates with the extension `pp_cli_auth`, and the certnames that
 //! the configuration lists. Requests that ask for alternative names or for rights are never signed

@@ -28,7 +28,7 @@ pub struct Listener {
 /// A process of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// Numeric process id.
+    /// Numeric id of the process.
     pub pid: u32,
     /// Name of the program.
     pub name: String,

@@ -19,7 +19,7 @@ pub(crate) struct DeepOptions {
     merge_hash_arrays: bool,
 }
 
-/// The error for a value of the wrong type in an entry.
+/// The error for an entry of the merge options whose value has the wrong type.
 fn wrong_entry(key: &str, wanted: pcore::Type, value: &Value) -> Error {
     let wanted = pcore::Type::optional_of(wanted);
     let fits = pcore::assert_instance("The merge options", &wanted, value);

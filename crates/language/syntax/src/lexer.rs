@@ -46,7 +46,7 @@ pub(crate) struct Lexed {
 }
 
 impl Lexed {
-    /// True if the source has more tokens than the limit allows.
+    /// True if there are more tokens and comments than the limit allows.
     pub(crate) fn is_full(&self) -> bool {
         self.tokens.len() + self.comments.len() > MAX_TOKENS
     }

@@ -222,8 +222,8 @@ impl<'a> Validator<'a> {
         self.report(Diagnostic::error(code, span, message));
     }
 
-    /// Records a fault once: some checks reach the same position in two ways, and some find
-    /// thousands of faults.
+    /// Records a fault, without duplicates and up to the limit: some checks reach the same position
+    /// in two ways, and some find thousands of faults.
     fn report(&mut self, diagnostic: Diagnostic) {
         if self.found.len() >= MAX_VALIDATION_FAULTS {
             return;

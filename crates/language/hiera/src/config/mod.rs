@@ -94,7 +94,7 @@ impl Config {
         let empty = Arc::default();
         let data = match data {
             Value::Hash(data) => data,
-            // A file of an old version, whose settings are ignored.
+            // A file without a hash counts as one of an old version without settings.
             _ => &empty,
         };
         let version = match data.get_str("version") {

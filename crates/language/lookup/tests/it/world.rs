@@ -87,7 +87,7 @@ impl World {
         }
     }
 
-    /// True if the host's unwinding leaves the evaluation unchanged.
+    /// True if an interruption by the host leaves the evaluation as such.
     pub(crate) fn is_interrupted(&self, program: &str) -> bool {
         let value = self.evaluator().evaluate(program, Some("case.pp"));
         matches!(value.map_err(|unwind| *unwind), Err(Unwind::Interrupted(_)))

@@ -66,7 +66,7 @@ pub enum AttributeOpKind {
     Splat,
 }
 
-/// The form of a resource: realized, virtual or exported.
+/// The form of a resource: regular, virtual or exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ResourceForm {
     #[default]

@@ -1,7 +1,7 @@
-//! Requests to a Forge and to where archives are: [`Http`].
+//! HTTP requests to a Forge and for archives: [`Http`].
 //!
-//! The rules that must hold: an answer is bounded in size and time; what may go away (429, 5xx, a broken
-//! connection) is asked again a few times; a token goes to the host that it is for and to no other.
+//! Invariants: an answer is limited in size and time; a transient failure (429, 5xx, a broken
+//! connection) is retried a few times; a token is sent only to the host that it is for.
 
 use std::io;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::defaults::{
 };
 use crate::remote_address::without_credentials;
 
-/// A client, made when it is first needed: its trusted roots take a while to read.
+/// An HTTP client, created on first use: its trusted roots take a while to load.
 #[derive(Debug)]
 pub(crate) struct Http {
     client: OnceCell<Client>,
@@ -27,7 +27,7 @@ pub(crate) struct Http {
     places: Semaphore,
 }
 
-/// What is asked for.
+/// A request and its credentials.
 #[derive(Debug, Clone)]
 pub struct Wish<'a> {
     pub url: &'a Url,
@@ -35,57 +35,58 @@ pub struct Wish<'a> {
     pub most_bytes: u64,
 }
 
-/// Why something cannot be had.
+/// The error of a request.
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
-    /// The client cannot be made.
+    /// The client cannot be created.
     #[error("no HTTP client can be made: {0}")]
     Client(String),
-    /// The server refused.
+    /// The server refused the request.
     #[error("{url} answered {status}{said}")]
     Status {
-        /// Where.
+        /// URL of the request.
         url: String,
-        /// How.
+        /// Status of the answer.
         status: StatusCode,
-        /// Why, if it said so.
+        /// The server's message, if it sent one.
         said: String,
     },
-    /// There was no answer, or no whole one.
+    /// There was no answer, or an incomplete one.
     #[error("{url} cannot be read: {why}")]
     Unreachable {
-        /// Where.
+        /// URL of the request.
         url: String,
-        /// The causes.
+        /// The chain of causes.
         why: String,
     },
-    /// Too long an answer.
+    /// The answer is longer than the limit.
     #[error("{url} has more than {most_bytes} bytes")]
     TooLarge {
-        /// Where.
+        /// URL of the request.
         url: String,
-        /// The limit.
+        /// The limit in bytes.
         most_bytes: u64,
     },
-    /// The disk.
+    /// The answer cannot be written to the disk.
     #[error("what {url} answers cannot be written")]
     Write {
-        /// Where.
+        /// URL of the request.
         url: String,
-        /// Why.
+        /// The error of the write.
         source: std::io::Error,
     },
 }
 
-/// What of an answer that is an error may be read.
+/// Most bytes of an error answer that are read.
 const SAID_BYTES: usize = 4_096;
-/// And shown.
+/// Most characters of it that are shown.
 const SAID_CHARS: usize = 200;
 
 // === impl Http ===
 
 impl Http {
-    /// `proxy`: `http://proxy:3128`, or nothing for none; `None`: as the environment says.
+    /// A client through `proxy`, such as `http://proxy:3128`; empty: none; `None`: as in the
+    /// environment.
     pub(crate) fn new(proxy: Option<String>) -> Self {
         Self {
             client: OnceCell::new(),
@@ -94,13 +95,13 @@ impl Http {
         }
     }
 
-    /// An answer, from its begin until it is whole.
+    /// Sends a request and receives its whole answer.
     pub(crate) async fn get(
         &self,
         wish: Wish<'_>,
         sink: &mut (impl Sink + Send),
     ) -> Result<(), HttpError> {
-        // It is never closed.
+        // The semaphore is never closed.
         let _place = self.places.acquire().await.ok();
         let mut backoff = HTTP_BACKOFF;
         let mut attempt = 1;
@@ -171,17 +172,17 @@ impl Http {
     }
 }
 
-/// Whether it is worth to ask again, and when.
+/// The decision on a retry, and its delay.
 enum Again {
     Never,
     Later(Option<Duration>),
 }
 
-/// Where an answer goes. It may come again from its begin.
+/// The receiver of an answer, which may start again from the beginning.
 pub(crate) trait Sink {
-    /// Forgets what came before.
+    /// Discards the bytes received before.
     fn restart(&mut self) -> io::Result<()>;
-    /// Takes what comes next.
+    /// Appends the next bytes.
     fn add(&mut self, bytes: &[u8]) -> io::Result<()>;
 }
 
@@ -217,7 +218,7 @@ async fn refused(url: String, mut answer: Response) -> (HttpError, Again) {
     (HttpError::Status { url, status, said }, again)
 }
 
-/// `message` and `errors` of an answer of a Forge or of GitHub, in a line.
+/// `message` and `errors` of an answer of a Forge or of GitHub, in one line.
 pub(crate) fn said(body: &[u8]) -> String {
     let Ok(body) = serde_json::from_slice::<serde_json::Value>(body) else {
         return String::new();
@@ -232,7 +233,7 @@ pub(crate) fn said(body: &[u8]) -> String {
     }
 }
 
-/// A client that trusts the CAs of the machine and follows no redirect.
+/// A builder of a client that trusts the CAs of the machine and follows no redirect.
 pub fn builder() -> Result<ClientBuilder, String> {
     let tls = ClientTls::machine_roots().map_err(|error| error.to_string())?;
     Ok(http_client::builder_with_system_proxy(tls).connect_timeout(HTTP_CONNECT_TIMEOUT))
@@ -247,7 +248,7 @@ fn client(proxy: Option<&str>) -> Result<Client, String> {
     client.map_err(|error| error_causes::chain(&error))
 }
 
-/// Through this proxy, or nothing for none; `None`: as the environment says.
+/// Sets the proxy of a client; empty: none; `None`: as in the environment.
 pub(crate) fn through(
     builder: ClientBuilder,
     proxy: Option<&str>,

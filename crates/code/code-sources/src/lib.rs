@@ -1,9 +1,10 @@
 //! Sources of code: control repositories in git and Subversion, modules in archives and on a Forge, lists of
 //! environments; and what a Puppetfile resolves to.
 //!
-//! Main types: [`source::Source`], a control repository or a list of environments; [`resolve::ResolveRound`], one look at
-//! all sources, which resolves Puppetfiles to [locks](code_store::lock::VersionLock); [`source_trees::TreeFetcher`], which fetches
-//! the trees of a lock into the code store.
+//! Main types: [`source::Source`], a control repository or a list of environments;
+//! [`resolve::ResolveRound`], one query of all sources, which resolves Puppetfiles to
+//! [locks](code_store::lock::VersionLock); [`source_trees::TreeFetcher`], which fetches the trees
+//! of a lock into the code store.
 //!
 //! Invariant: no code of a repository or archive runs here, and a credential goes only to the server that it is for.
 

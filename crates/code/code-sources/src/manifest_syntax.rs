@@ -1,6 +1,6 @@
-//! What is looked at before a tree may be used: [`verify`].
+//! Syntax check of manifests before a tree is used: [`verify`].
 //!
-//! The rule that must hold: what Puppet's parser would refuse is refused here, before it is live.
+//! Invariant: a manifest that Puppet's parser would refuse is refused here, before it is live.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use syntax::{Options, Source};
 
 use code_store::content::{Content, ContentError, Entry, Manifest, TreePath};
 
-/// Manifests that do not parse, the first of each with its place.
+/// Manifests with syntax errors; the first error of each with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unparsed {
     found: Vec<String>,
@@ -18,7 +18,7 @@ pub struct Unparsed {
 /// Directories of manifests, of a module and of an environment.
 const DIRECTORIES: &[&str] = &["manifests", "functions", "types", "plans"];
 
-/// How many are told of.
+/// Number of manifests that a message names.
 const TOLD: usize = 10;
 
 /// Parses every manifest of a module, or of a control repository.
@@ -29,7 +29,7 @@ pub(crate) fn verify(
     mistakes(content, manifest, is_manifest)
 }
 
-/// Parses every manifest of an environment with its modules, which are two directories down.
+/// Parses every manifest of an environment and of its modules, which are two directories below.
 pub fn verify_environment(
     content: &Content,
     manifest: &Manifest,
@@ -73,7 +73,7 @@ fn is_manifest(path: &TreePath) -> bool {
             .any(|directory| path.is_below(directory.as_bytes()))
 }
 
-/// Of a module, of an environment, or of a module in an environment.
+/// True if the path is a plan of a module, of an environment, or of a module in an environment.
 fn is_plan(path: &TreePath) -> bool {
     let mut parts = path.as_bytes().split(|b| *b == b'/');
     path.is_below(b"plans") || parts.nth(2) == Some(b"plans")

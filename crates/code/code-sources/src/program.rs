@@ -1,7 +1,7 @@
-//! Running a program with bounds: [`run`].
+//! Execution of a program with limits: [`run`].
 //!
-//! The rule that must hold: what it prints and how long it takes is bounded, and whatever it started itself
-//! (ssh, a helper of git, a script's children) ends with it.
+//! Invariant: a program's output and time are limited, and all processes that it started (ssh, a
+//! helper of git, a script's children) end with it.
 
 use std::io;
 use std::process::{ExitStatus, Stdio};
@@ -13,37 +13,38 @@ use tokio::process::{Child, Command};
 
 use crate::defaults::{GIT_MESSAGE_BYTES, PROGRAM_MESSAGE_BYTES};
 
-/// How a program ended.
+/// The result of a program.
 #[derive(Debug)]
 pub struct ProgramOutput {
     pub status: ExitStatus,
-    /// What it printed.
+    /// Bytes that it wrote to standard output.
     pub stdout: Vec<u8>,
-    /// The begin of what it said.
+    /// The beginning of its standard error.
     pub stderr: Vec<u8>,
 }
 
-/// Why a program did not come to its end.
+/// The error for a program that did not finish.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// It could not be started, or its pipes broke.
+    /// The program could not be started, or its pipes broke.
     #[error("it cannot be run")]
     Start(#[source] io::Error),
-    /// It was ended.
+    /// The program was killed after this time limit.
     #[error("it took more than {} s and was ended", .0.as_secs())]
     TimedOut(Duration),
-    /// It was ended.
+    /// The program was killed after more than this number of bytes of output.
     #[error("it printed more than {0} bytes and was ended")]
     TooMuch(usize),
 }
 
-/// A process group, which is ended as a whole unless its first process was waited for.
+/// A process group, which is killed as a whole unless its first process was waited for.
 struct Group {
     child: Child,
     leader: Option<Pid>,
 }
 
-/// Runs it to its end. `most` is how many bytes it may print. Dropped, it ends the program.
+/// Runs a program to its end. It may print at most `most` bytes. Dropping the future kills the
+/// program.
 pub async fn run(
     mut command: Command,
     limit: Duration,
@@ -75,7 +76,7 @@ impl Group {
         let (stdout, stderr) = (self.child.stdout.take(), self.child.stderr.take());
         let (stdout, stderr) = tokio::try_join!(all(stdout, most), begin(stderr))?;
         let status = self.child.wait().await.map_err(RunError::Start)?;
-        // Its number may be another's from now on.
+        // The process id may be reused from now on.
         self.leader = None;
         Ok(ProgramOutput {
             status,
@@ -86,14 +87,14 @@ impl Group {
 
     async fn end(&mut self) {
         self.kill();
-        // It was killed: this cannot take long, and whatever it says does not matter.
+        // The program was killed: this cannot take long, and its output does not matter.
         let _ = self.child.wait().await;
         self.leader = None;
     }
 
     fn kill(&self) {
         if let Some(leader) = self.leader {
-            // That nobody is left in it is what is wanted.
+            // An error means that the group is already empty, as intended.
             let _ = rustix::process::kill_process_group(leader, Signal::KILL);
         }
     }
@@ -120,7 +121,7 @@ async fn all(pipe: Option<impl AsyncRead + Unpin>, most: usize) -> Result<Vec<u8
     }
 }
 
-/// Reads on behind what is kept, since a full pipe would stop the program.
+/// Keeps the beginning and reads the rest, since a full pipe would block the program.
 async fn begin(pipe: Option<impl AsyncRead + Unpin>) -> Result<Vec<u8>, RunError> {
     let Some(mut pipe) = pipe else {
         return Ok(Vec::new());
@@ -136,7 +137,7 @@ async fn begin(pipe: Option<impl AsyncRead + Unpin>) -> Result<Vec<u8>, RunError
     Ok(bytes)
 }
 
-/// The message of a program, in one line of at most [`GIT_MESSAGE_BYTES`].
+/// A program's message, in one line of at most [`GIT_MESSAGE_BYTES`].
 pub fn one_line(message: &[u8]) -> String {
     let text = String::from_utf8_lossy(message);
     let lines: Vec<&str> = text
@@ -186,7 +187,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_it_started_ends_with_it() {
-        // The pipe is open as long as one of them lives.
+        // The pipe is open as long as one of the processes lives.
         let (mut reader, writer) = io::pipe().unwrap();
         let mut command = shell("sleep 1000 <&0 & wait");
         command.stdin(Stdio::from(writer));

@@ -1,6 +1,7 @@
-//! Addresses of repositories and archives as messages and locks show them: [`without_credentials`].
+//! Addresses of repositories and archives in the form for messages and locks:
+//! [`without_credentials`].
 
-/// An address without the credentials in it.
+/// Removes the credentials from an address.
 pub fn without_credentials(remote: &str) -> String {
     let Some((scheme, rest)) = remote.split_once("://") else {
         return remote.to_owned();

@@ -1,8 +1,8 @@
-//! From an environment's branch to what it is made of. Main type: [`ResolveRound`].
+//! Resolution of an environment's branch to its exact content. Main type: [`ResolveRound`].
 //!
-//! The rules that must hold: in one round each repository is asked once, however many environments name it;
-//! a commit or a tag that is here already is not asked for at all; and nothing but the sources decides what
-//! comes out.
+//! Invariants: in one round each repository is queried once, however many environments refer to it;
+//! a commit or a tag that is stored locally is not queried at all; and the result depends on
+//! nothing but the sources.
 
 mod error;
 mod fixed;
@@ -24,21 +24,21 @@ use crate::source::{self, Base, FoundEnvironment, filter};
 use crate::svn::{Address, Svn};
 use code_store::lock::{LockedModule, ModuleOrigin, VersionLock};
 
-/// What repositories answered.
+/// The branches and tags of a repository, queried once.
 type Asked = Arc<OnceCell<Result<Arc<Refs>, Arc<GitError>>>>;
 
-/// One look at all sources.
+/// One query of all sources.
 #[derive(Debug)]
 pub struct ResolveRound {
     mirrors: GitMirrors,
     archives: Archives,
     svn: Svn,
     asked: Mutex<HashMap<String, Asked>>,
-    /// What Forges said, and checksums of archives, by what was asked for.
+    /// Results from Forges, and checksums of archives, by query.
     answers: Mutex<HashMap<Question, Answer>>,
 }
 
-/// What is asked for once in a round.
+/// A query that is sent once in a round.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Question {
     /// The newest release of a module.
@@ -55,7 +55,7 @@ enum Question {
     },
 }
 
-/// What was answered.
+/// The result of a query.
 type Answer = Arc<OnceCell<Result<String, Arc<ModuleError>>>>;
 
 /// Settings that decide what a Puppetfile resolves to.
@@ -63,30 +63,30 @@ type Answer = Arc<OnceCell<Result<String, Arc<ModuleError>>>>;
 pub struct ResolveSettings {
     /// Branch, tag or commit of modules for which the Puppetfile names none.
     pub default_ref: Option<String>,
-    /// Modules come without their `spec` directories unless the Puppetfile says otherwise.
+    /// True if modules come without their `spec` directories unless the Puppetfile sets otherwise.
     pub exclude_spec: bool,
-    /// `puppet generate types` runs in the version, which makes it another version.
+    /// True if `puppet generate types` runs in the version, which makes it a different version.
     pub generate_types: bool,
-    /// The Forge of modules that name no source.
+    /// The Forge of modules without a source.
     pub forge: ForgeSettings,
 }
 
-/// What an environment is resolved with.
+/// An environment to resolve, with its settings.
 #[derive(Debug, Clone, Copy)]
 pub struct Wish<'a> {
     pub found: &'a FoundEnvironment,
     pub fixed: &'a FixedControl,
-    /// With the modules of a list.
+    /// The Puppetfile, including the modules of a list.
     pub file: &'a Puppetfile,
     pub settings: &'a ResolveSettings,
-    /// What is live: releases that nobody names stay.
+    /// The live version, whose releases of modules without a version are kept.
     pub live: Option<&'a VersionLock>,
 }
 
 // === impl ResolveRound ===
 
 impl ResolveRound {
-    /// A round over these copies.
+    /// A round that uses these copies.
     pub fn new(mirrors: GitMirrors, archives: Archives, svn: Svn) -> Self {
         Self {
             mirrors,
@@ -97,7 +97,7 @@ impl ResolveRound {
         }
     }
 
-    /// What a repository has now.
+    /// The current branches and tags of a repository.
     pub async fn refs(&self, remote: &str) -> Result<Arc<Refs>, ModuleError> {
         let mirror = self.mirrors.mirror(remote)?;
         let asked = {
@@ -109,7 +109,7 @@ impl ResolveRound {
         answer.await.clone().map_err(ModuleError::Asked)
     }
 
-    /// The branches of a source that its filter drops.
+    /// The branches of a source that its filter excludes.
     pub async fn dropped(
         &self,
         source: &source::Source,
@@ -130,7 +130,7 @@ impl ResolveRound {
         Ok(dropped)
     }
 
-    /// What an environment's own files are now.
+    /// The current version of an environment's own files.
     pub async fn fixed(&self, found: &FoundEnvironment) -> Result<FixedControl, ResolveError> {
         match &found.base {
             Base::Commit(commit) => Ok(FixedControl::Git {
@@ -162,7 +162,7 @@ impl ResolveRound {
         }
     }
 
-    /// What an environment is made of.
+    /// Resolves an environment to a lock.
     pub async fn lock(&self, wish: Wish<'_>) -> Result<VersionLock, ResolveError> {
         let Wish {
             found,
@@ -236,7 +236,7 @@ impl ResolveRound {
         }
     }
 
-    /// The checksum of an archive: as it is named, or as it was when it came first.
+    /// The checksum of an archive: the given one, or the one of its first download.
     async fn checksum(&self, location: &str, named: Option<&str>) -> Result<String, ModuleError> {
         if let Some(sha256) = named {
             return Ok(sha256.to_owned());
@@ -291,7 +291,7 @@ impl ResolveRound {
         Box::pin(self.once(question, ask)).await
     }
 
-    /// Asks, unless it was asked in this round.
+    /// Sends a query, unless it was sent in this round.
     async fn once(
         &self,
         question: Question,
@@ -331,7 +331,7 @@ impl ResolveRound {
         })
     }
 
-    /// What never changes needs no question.
+    /// Resolves a reference that never changes without a query.
     async fn here(
         &self,
         mirror: &GitMirror,
@@ -351,7 +351,7 @@ impl ResolveRound {
         Ok(self.mirrors.find(mirror, &refs, wanted).await?)
     }
 
-    /// A commit that no branch leads to, such as one of a pull request.
+    /// A commit that is on no branch, such as one of a pull request.
     async fn unlisted(&self, mirror: &GitMirror, wanted: &Wanted) -> Option<Commit> {
         let (Wanted::Commit(name) | Wanted::Any(name)) = wanted else {
             return None;
@@ -362,13 +362,13 @@ impl ResolveRound {
     }
 }
 
-/// `owner-name`.
+/// The name of a module as `owner-name`.
 pub(crate) fn slug(name: &puppetfile::ModName) -> String {
     let owner = name.owner.as_deref().unwrap_or_default();
     format!("{owner}-{}", name.name)
 }
 
-/// The release of a module that is live.
+/// The release of a module in the live version.
 fn deployed(module: &Mod, wish: Wish<'_>) -> Option<String> {
     let directory = wish.file.directory(module);
     let mut modules = wish.live?.modules.iter();
@@ -381,7 +381,7 @@ fn deployed(module: &Mod, wish: Wish<'_>) -> Option<String> {
     }
 }
 
-/// What of a repository a module asks for.
+/// The reference of a repository that a module requires.
 fn wanted(module: &Mod, reference: &GitRef, wish: Wish<'_>) -> Result<Wanted, ModuleError> {
     let unnamed = || ModuleError::Unnamed {
         place: place(module, wish.found),
@@ -406,7 +406,7 @@ fn wanted(module: &Mod, reference: &GitRef, wish: Wish<'_>) -> Result<Wanted, Mo
     }
 }
 
-/// Where a module is named, for people.
+/// The place where a module is declared, for messages.
 fn place(module: &Mod, found: &FoundEnvironment) -> String {
     let line = module.at.line;
     let definition = found.definition.as_ref();

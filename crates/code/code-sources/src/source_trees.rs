@@ -1,6 +1,6 @@
-//! The trees that a version is made of. Main type: [`TreeFetcher`].
+//! The trees that make up a version. Main type: [`TreeFetcher`].
 //!
-//! The rule that must hold: a tree that is handed out is here as a whole, and its manifests parse.
+//! Invariant: a returned tree is stored completely, and its manifests parse.
 
 mod subversion;
 
@@ -23,31 +23,31 @@ use code_store::lock::{LockedModule, ModuleOrigin, VersionLock};
 use code_store::notes::{read_note, write_note};
 use code_store::tree_notes::{commits_directory, revisions_directory};
 
-/// Brings trees here. Cheap to clone.
+/// Fetches trees into the code store. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct TreeFetcher {
     mirrors: GitMirrors,
     archives: Archives,
     svn: Svn,
     content: Content,
-    /// Where it is noted what was exported of Subversion.
+    /// Directory of the notes about exports from Subversion.
     svn_notes: PathBuf,
     shared: Shared,
 }
 
-/// Trees that somebody takes in or works with, by what they are of: environments share most of theirs.
+/// Trees that are being fetched or used, by their origin: environments share most of theirs.
 type Shared = Arc<Mutex<HashMap<String, Weak<OnceCell<Taken>>>>>;
 
 /// A tree of a version.
 #[derive(Clone, Debug)]
 pub struct Tree {
-    /// Whose it is.
+    /// Name of its module, for messages.
     name: String,
-    /// It is known to others as long as this lives.
+    /// The tree, shared with other users as long as this value lives.
     taken: Arc<OnceCell<Taken>>,
 }
 
-/// What a version is to be made of.
+/// The content of a version.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted<'a> {
     pub fixed: &'a FixedControl,
@@ -56,45 +56,45 @@ pub struct Wanted<'a> {
     pub forge: &'a ForgeSettings,
 }
 
-/// The control repository's place among the trees; no module has it.
+/// The key of the control repository among the trees; no module has it.
 pub const CONTROL: &str = "";
 
-/// What it is called.
+/// The control repository's name in messages.
 pub const CONTROL_NAME: &str = "the control repository";
 
-/// Why a tree is not here.
+/// The error of fetching a tree.
 #[derive(Debug, thiserror::Error)]
 pub enum TakeError {
-    /// It cannot be taken in.
+    /// A commit's tree cannot be stored.
     #[error(transparent)]
     Tree(#[from] TreeError),
-    /// Its archive.
+    /// Its archive cannot be used.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// Subversion.
+    /// Subversion failed.
     #[error(transparent)]
     Svn(#[from] SvnError),
-    /// The store.
+    /// The code store failed.
     #[error(transparent)]
     Content(#[from] ContentError),
-    /// Puppet would not read it.
+    /// Puppet's parser would refuse a manifest.
     #[error("manifests that do not parse: {0}")]
     Unparsed(Unparsed),
-    /// A bug.
+    /// An internal error, which is a bug.
     #[error("something that cannot happen did (a bug; please report it)")]
     Broken,
 }
 
-/// Reason for which the trees of a version are not all here.
+/// The error of fetching the trees of a version.
 #[derive(Debug, thiserror::Error)]
 pub enum TreesError {
     /// A copy of a repository cannot be used.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// These modules, or the control repository, cannot be brought here; by name.
+    /// These modules, or the control repository, cannot be fetched; by name.
     #[error("{}", shown(.0))]
     Taking(Vec<(String, TakeError)>),
-    /// A bug.
+    /// An internal error, which is a bug.
     #[error("something that cannot happen did (a bug; please report it)")]
     Broken,
 }
@@ -107,18 +107,18 @@ fn shown(failed: &[(String, TakeError)]) -> String {
     lines.join("\n")
 }
 
-/// Trees on their way, with their directories and names.
+/// Trees that are being fetched, with their directories and names.
 type Taking = JoinSet<(String, String, Result<Tree, TakeError>)>;
 
 // === impl Tree ===
 
 impl Tree {
-    /// What it holds; `None`: it was never taken in, which cannot be.
+    /// The content of the tree; `None` if it was never stored, which cannot happen.
     pub fn manifest(&self) -> Option<&Manifest> {
         self.taken.get().map(|taken| &taken.manifest)
     }
 
-    /// What is not in it, for people.
+    /// Notes for people on entries that the tree omits.
     pub fn notes(&self) -> impl Iterator<Item = String> {
         let name = &self.name;
         let note = move |path| format!("{name}: {path} of its archive is left out");
@@ -147,7 +147,7 @@ impl TreeFetcher {
         }
     }
 
-    /// The same, from elsewhere; what is taken in by the one is known to the other.
+    /// A fetcher with other copies and archives that shares its trees with this one.
     pub fn with(&self, mirrors: &GitMirrors, archives: &Archives) -> Self {
         Self {
             mirrors: mirrors.clone(),
@@ -156,7 +156,7 @@ impl TreeFetcher {
         }
     }
 
-    /// The trees of a version by their directories, all of them here.
+    /// Fetches all trees of a version and returns them by their directories.
     pub async fn all(&self, wanted: Wanted<'_>) -> Result<BTreeMap<String, Tree>, TreesError> {
         let mut taking = Taking::new();
         match wanted.fixed {
@@ -262,7 +262,7 @@ impl TreeFetcher {
         });
     }
 
-    /// The tree of an archive, which is brought if it is not here.
+    /// The tree of an archive, which is downloaded if it is not stored.
     pub async fn archive_here(&self, location: &str, sha256: &str) -> Result<Manifest, TakeError> {
         Ok(self.archives.archive_tree(location, sha256).await?.manifest)
     }
@@ -285,7 +285,7 @@ impl TreeFetcher {
         });
     }
 
-    /// One file of a tree that is here; `None`: it has none such.
+    /// One file of a stored tree; `None` if it does not exist.
     pub fn file_of(
         &self,
         manifest: &Manifest,
@@ -299,7 +299,7 @@ impl TreeFetcher {
         }
     }
 
-    /// Takes a tree in, unless somebody else does or did it who still works with it.
+    /// Fetches a tree, unless another task fetches it or still uses it.
     fn share(
         &self,
         taking: &mut Taking,
@@ -335,7 +335,7 @@ impl TreeFetcher {
         taken
     }
 
-    /// The tree of a commit. A copy of the repository that cannot be read is made anew, once.
+    /// The tree of a commit. A copy of the repository that cannot be read is replaced, once.
     async fn tree_here(
         &self,
         mirror: &Arc<GitMirror>,
@@ -355,7 +355,7 @@ impl TreeFetcher {
         }
     }
 
-    /// The tree of a commit, which is taken in and looked at if it is not here. Blocks.
+    /// The tree of a commit, which is stored and checked if it is not yet. Blocks.
     fn tree(&self, mirror: &GitMirror, commit: &Commit) -> Result<Manifest, TakeError> {
         let content = &self.content;
         let note = note(mirror, commit);
@@ -372,13 +372,13 @@ impl TreeFetcher {
         Ok(manifest)
     }
 
-    /// The tree of a commit that was taken in before. Its files may be gone.
+    /// The tree of a commit that was stored before. Its files may have been removed.
     fn noted(&self, mirror: &GitMirror, commit: &Commit) -> Result<Option<Manifest>, ContentError> {
         let known = read_note(&note(mirror, commit)).and_then(|text| text.parse::<TreeId>().ok());
         known.map_or(Ok(None), |id| self.content.tree(id))
     }
 
-    /// One file of a commit, without asking git; `None`: it must be asked. May block.
+    /// One file of a commit, without running git; `None` if git must be run. May block.
     pub fn file(&self, mirror: &GitMirror, commit: &Commit, path: &str) -> Option<Vec<u8>> {
         let manifest = self.noted(mirror, commit).ok()??;
         let Entry::File {
@@ -392,7 +392,7 @@ impl TreeFetcher {
     }
 }
 
-/// Where it is noted which tree a commit is.
+/// Path of the note with the tree of a commit.
 fn note(mirror: &GitMirror, commit: &Commit) -> PathBuf {
     commits_directory(mirror.directory()).join(commit.as_str())
 }

@@ -1,6 +1,7 @@
-//! An archive on its way to the store. Main type: [`Download`].
+//! Download of an archive. Main type: [`Download`].
 //!
-//! The rule that must hold: checksums are of the very bytes that are on the disk, from the first to the last.
+//! Invariant: checksums are computed from exactly the bytes on the disk, from the first to the
+//! last.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -15,12 +16,12 @@ use crate::defaults::ARCHIVE_BYTES;
 use crate::http::Sink;
 use code_store::content::{Content, ContentHash, failed};
 
-/// A checksum that somebody named.
+/// An expected checksum.
 #[derive(Clone, Debug)]
 pub(super) enum Checksum {
     Sha256(String),
     Md5(String),
-    /// Nobody did.
+    /// No checksum is known.
     None,
 }
 
@@ -34,7 +35,7 @@ pub(super) struct Download {
 // === impl Download ===
 
 impl Download {
-    /// An empty one.
+    /// Creates an empty file for a download.
     pub(super) fn staged(content: &Content) -> Result<Self, ArchiveError> {
         let incoming = content.incoming();
         let file = tempfile::NamedTempFile::new_in(&incoming);
@@ -45,7 +46,7 @@ impl Download {
         })
     }
 
-    /// The file and its SHA-256, if it is what was wanted.
+    /// The file and its SHA-256, if the checksum is as expected.
     pub(super) fn checked(
         self,
         wanted: &Checksum,
@@ -85,7 +86,8 @@ impl Sink for Download {
     }
 }
 
-/// A file of this machine, as r10k takes it: `file:///x`, or a path.
+/// The path of a local file, in the forms that r10k accepts: `file:///x`, or a path; `None` for
+/// others.
 pub(super) fn local(location: &str) -> Option<PathBuf> {
     if location.starts_with('/') {
         return Some(location.into());

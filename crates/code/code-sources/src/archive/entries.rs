@@ -1,7 +1,7 @@
-//! The entries of a tar, with the names that extensions give them. Main type: [`Entries`].
+//! The entries of a tar, with the names from extensions. Main type: [`Entries`].
 //!
-//! The `tar` crate would read an extension of any size into memory, so it is asked for plain entries and the
-//! extensions (GNU's long names, pax) are read here, bounded.
+//! The `tar` crate would read an extension of any size into memory, so it only returns plain
+//! entries here and the extensions (GNU's long names, pax) are parsed in this module, with limits.
 
 use std::io::Read;
 
@@ -10,13 +10,13 @@ use tar::{Archive, Entry, EntryType, PaxExtensions};
 use super::unpack::UnpackError;
 use crate::defaults::{ARCHIVE_DEPTH, ARCHIVE_ENTRIES, ARCHIVE_EXTENSION_BYTES};
 
-/// Something in an archive.
+/// A file, directory or link in an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Member {
-    /// Without `./` and a slash at its end; empty for the root itself.
+    /// Path without `./` and without a trailing slash; empty for the root itself.
     pub(super) path: Vec<u8>,
     pub(super) kind: Kind,
-    /// Of a link.
+    /// Target of a link; empty for other kinds.
     pub(super) target: Vec<u8>,
     pub(super) size_bytes: u64,
 }
@@ -33,7 +33,7 @@ pub(super) struct Entries<'a, R: Read> {
     count: usize,
 }
 
-/// What extensions say of the entry behind them.
+/// The values from extensions for the entry that follows them.
 #[derive(Default)]
 struct Said {
     path: Option<Vec<u8>>,
@@ -49,7 +49,7 @@ impl<'a, R: Read> Entries<'a, R> {
         Ok(Self { raw, count: 0 })
     }
 
-    /// The next one, and its content.
+    /// The next entry, and its content.
     pub(super) fn next(&mut self) -> Result<Option<(Member, Entry<'a, R>)>, UnpackError> {
         let mut said = Said::default();
         for entry in self.raw.by_ref() {
@@ -69,13 +69,13 @@ impl<'a, R: Read> Entries<'a, R> {
 // === impl Said ===
 
 impl Said {
-    /// Whether the entry was an extension.
+    /// Parses an extension; returns true if the entry was one.
     fn read(&mut self, entry: &mut Entry<'_, impl Read>) -> Result<bool, UnpackError> {
         match entry.header().entry_type() {
             EntryType::GNULongName => self.path = Some(text(entry)?),
             EntryType::GNULongLink => self.target = Some(text(entry)?),
             EntryType::XHeader => self.pax(&extension(entry)?)?,
-            // Comments of the whole archive, as `git archive` writes them.
+            // Comments for the whole archive, as `git archive` writes them.
             EntryType::XGlobalHeader => drop(extension(entry)?),
             _ => return Ok(false),
         }
@@ -128,7 +128,7 @@ fn member(entry: &Entry<'_, impl Read>, said: Said) -> Result<Member, UnpackErro
         .unwrap_or_else(|| header.path_bytes().into_owned());
     let shown = || String::from_utf8_lossy(&path).into_owned();
     let kind = match header.entry_type() {
-        // Archives from before there were types of entries, and of programs that still write so.
+        // Archives older than entry types, and programs that still write this form.
         EntryType::Regular if path.ends_with(b"/") => Kind::Directory,
         EntryType::Regular | EntryType::Continuous => Kind::File {
             executable: header.mode()? & 0o100 != 0,
@@ -167,7 +167,8 @@ fn member(entry: &Entry<'_, impl Read>, said: Said) -> Result<Member, UnpackErro
     })
 }
 
-/// `./a//b/` is `a/b`. What leaves stays as it is, and is refused as a path.
+/// Normalizes a path: `./a//b/` becomes `a/b`. A path that leads outside stays unchanged, and is
+/// refused later.
 fn normal(path: &[u8]) -> Vec<u8> {
     let is_absolute = path.first() == Some(&b'/');
     let parts = path.split(|b| *b == b'/');

@@ -1,7 +1,7 @@
-//! What a Forge (API version 3) says of modules and releases. Main type: [`Forge`].
+//! Modules and releases of a Forge (API version 3). Main type: [`Forge`].
 //!
-//! The rules that must hold: names in addresses are checked words; a release that was looked up once is
-//! known for ever, since releases do not change; the token goes to the Forge's own host only.
+//! Invariants: names in URLs are checked; a release that was looked up once is cached forever,
+//! since releases do not change; the token is sent to the Forge's own host only.
 
 use std::path::{Path, PathBuf};
 
@@ -16,34 +16,34 @@ use crate::remote_address::without_credentials;
 use code_store::content::{Content, ContentHash};
 use code_store::notes::{read_note, write_note};
 
-/// A Forge at an address.
+/// A Forge at a base URL.
 #[derive(Debug, Clone)]
 pub struct Forge {
     base: Url,
     token: Option<SecretString>,
-    /// Where its releases are noted.
+    /// Directory of the cached releases.
     notes: PathBuf,
 }
 
 /// A module's release: `puppetlabs-apache-12.0.1`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Slug {
-    /// `puppetlabs-apache`.
+    /// Owner and name of the module: `puppetlabs-apache`.
     pub(crate) module: String,
     pub(crate) version: String,
 }
 
-/// What is known of a release.
+/// The data of a release.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Release {
     file_uri: String,
-    /// Of its archive.
+    /// SHA-256 of its archive.
     #[serde(default)]
     pub(crate) file_sha256: Option<String>,
-    /// Old releases have nothing else.
+    /// MD5 of its archive; old releases have nothing else.
     #[serde(default)]
     pub(crate) file_md5: Option<String>,
-    /// When its owner took it back.
+    /// Time at which its owner deleted it; `None` if it is available.
     #[serde(default)]
     pub(crate) deleted_at: Option<String>,
 }
@@ -58,16 +58,16 @@ struct Current {
     version: String,
 }
 
-/// The Forge.
+/// Settings for the Forge.
 #[derive(Clone, Debug)]
 pub struct ForgeSettings {
-    /// Its address.
+    /// URL of the Forge.
     pub baseurl: String,
-    /// The whole header: `Bearer …`.
+    /// The whole authorization header: `Bearer …`.
     pub authorization_token: Option<SecretString>,
-    /// `http://proxy:3128`; empty: none; `None`: the one of the [`Settings`].
+    /// Proxy such as `http://proxy:3128`; empty: none; `None`: the one of the general settings.
     pub proxy: Option<String>,
-    /// Whether `forge` in a Puppetfile counts.
+    /// True if `forge` in a Puppetfile overrides the URL.
     pub allow_puppetfile_override: bool,
 }
 
@@ -85,7 +85,7 @@ impl Default for ForgeSettings {
 // === impl Forge ===
 
 impl Forge {
-    /// `named`: the address that a Puppetfile names, if it may.
+    /// Creates a Forge. `named` is the URL from a Puppetfile, if it may override the settings.
     pub(crate) fn new(
         settings: &ForgeSettings,
         named: Option<&str>,
@@ -93,7 +93,7 @@ impl Forge {
     ) -> Result<Self, ArchiveError> {
         let named = named.filter(|_| settings.allow_puppetfile_override);
         let address = named.unwrap_or(&settings.baseurl);
-        // Puppetfiles name hosts.
+        // Puppetfiles contain host names.
         let whole = match address.contains("://") {
             true => format!("{}/", address.trim_end_matches('/')),
             false => format!("https://{}/", address.trim_end_matches('/')),
@@ -105,7 +105,7 @@ impl Forge {
             return Err(ArchiveError::Address(without_credentials(address)));
         }
         let digits = ContentHash::of(base.as_str().as_bytes()).to_string();
-        // A token of the settings is for the settings' Forge.
+        // A token of the settings is only for the Forge of the settings.
         let token = settings.authorization_token.clone();
         Ok(Self {
             token: token.filter(|_| named.is_none()),
@@ -129,7 +129,7 @@ impl Forge {
         }
     }
 
-    /// What is known of a release, from here or from the Forge.
+    /// The data of a release, from the cache or from the Forge.
     pub(crate) async fn release(
         &self,
         http: &Http,
@@ -151,13 +151,13 @@ impl Forge {
         Ok(release)
     }
 
-    /// Forgets a release, if what its archive has does not fit any more.
+    /// Removes a release from the cache, if its archive does not match it any more.
     pub(crate) fn forget(&self, slug: &Slug) {
-        // Without it the release is only asked for once more.
+        // Without the cached data the release is merely requested once more.
         let _ = std::fs::remove_file(self.notes.join(slug.to_string()));
     }
 
-    /// Where the archive of a release is, and the token for it.
+    /// The URL of a release's archive, and the token for it.
     pub(crate) fn archive(
         &self,
         release: &Release,
@@ -165,7 +165,7 @@ impl Forge {
         let uri = release.file_uri.as_str();
         let url = match uri.contains("://") {
             true => uri.parse().ok(),
-            // Below the Forge's own path, where a proxy of it has one.
+            // Below the Forge's own path, for a proxy of the Forge that has one.
             false => self.base.join(uri.trim_start_matches('/')).ok(),
         };
         let url: Url = url.ok_or_else(|| ArchiveError::Address(without_credentials(uri)))?;
@@ -207,7 +207,7 @@ impl Forge {
     }
 }
 
-/// What may stand in a name of a file and in an address.
+/// True if a text may be part of a file name and of a URL.
 fn is_word(text: &str) -> bool {
     let is_sign = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'+' | b'_');
     (1..=100).contains(&text.len()) && text.bytes().all(is_sign) && !text.starts_with('.')

@@ -1,7 +1,8 @@
-//! Modules that come in archives: from a Forge, or from an address. Main type: [`Archives`].
+//! Modules in archives, from a Forge or from a URL. Main type: [`Archives`].
 //!
-//! The rules that must hold: an archive is what its checksum says, or it is not used; what an archive held
-//! is kept under its SHA-256, so nothing is brought twice, and what is pinned and here asks nobody.
+//! Invariants: an archive is used only if it matches its checksum; the content of an archive is
+//! stored by its SHA-256, so nothing is downloaded twice, and a pinned module that is stored needs
+//! no request.
 
 mod download;
 mod entries;
@@ -29,7 +30,7 @@ use code_store::notes::{read_note, write_note};
 use code_store::tree_notes::{ArchiveForm, archive_note_name, archives_directory, note_name};
 use download::{Checksum, Download, copy, local};
 
-/// Archives and the trees that came out of them. Cheap to clone.
+/// Archives and the trees unpacked from them. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Archives {
     shared: Arc<Shared>,
@@ -38,92 +39,92 @@ pub struct Archives {
 #[derive(Debug)]
 struct Shared {
     content: Content,
-    /// Notes: which trees archives held, and what is known of releases.
+    /// Directory of notes: the trees of archives, and the data of releases.
     directory: PathBuf,
     forge: Http,
     other: Http,
 }
 
-/// An archive's tree.
+/// The tree of an archive.
 #[derive(Clone, Debug)]
 pub(crate) struct Taken {
     pub(crate) manifest: Manifest,
-    /// What of the archive is not in it; empty if it was here before.
+    /// The entries of the archive that the tree omits; empty if the tree was stored before.
     pub(crate) skipped: Vec<String>,
 }
 
-/// Why a module cannot be had from an archive.
+/// The error of getting a module from an archive.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
-    /// The way to it.
+    /// A request failed.
     #[error(transparent)]
     Http(#[from] HttpError),
-    /// An address that is none.
+    /// The text is not a valid URL.
     #[error("{0:?} is no address of a Forge or an archive: http, https or file")]
     Address(String),
-    /// A file of this machine.
+    /// A local file cannot be read.
     #[error("cannot read {}", path.display())]
     File {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error of the read.
         source: io::Error,
     },
-    /// It is not there.
+    /// The Forge does not have the module or release.
     #[error("{forge} has no {what}")]
     Unknown {
-        /// The module, or the release.
+        /// Name of the module or of the release.
         what: String,
-        /// The Forge.
+        /// URL of the Forge.
         forge: String,
     },
-    /// A module without releases.
+    /// The module has no releases.
     #[error("{forge} has no release of {module}")]
     NoRelease {
-        /// Which.
+        /// Name of the module.
         module: String,
-        /// The Forge.
+        /// URL of the Forge.
         forge: String,
     },
-    /// A version that is none.
+    /// The version is invalid.
     #[error("the Forge names {0:?} as a version")]
     Version(String),
-    /// It makes no sense.
+    /// An answer of the Forge is invalid.
     #[error("{url} answers what a Forge does not: {why}")]
     Answer {
-        /// Where.
+        /// URL of the request.
         url: String,
-        /// What is wrong.
+        /// Description of the error.
         why: String,
     },
-    /// Nothing says what the archive should be.
+    /// There is no checksum for the archive.
     #[error("the Forge gives no checksum of {0}")]
     NoChecksum(String),
-    /// It is not what it should be.
+    /// The archive does not match its checksum.
     #[error("{what} has the checksum {found}, not {wanted}")]
     Checksum {
-        /// The archive.
+        /// Name of the archive.
         what: String,
-        /// What it has.
+        /// The actual checksum.
         found: String,
-        /// What it should have.
+        /// The expected checksum.
         wanted: String,
     },
-    /// What is in it.
+    /// The archive cannot be unpacked.
     #[error("{what}: {error}")]
     Unpack {
-        /// The archive.
+        /// Name of the archive.
         what: String,
-        /// Why.
+        /// The error of unpacking.
         error: UnpackError,
     },
-    /// Puppet would not read it.
+    /// Puppet's parser would refuse a manifest.
     #[error("manifests that do not parse: {0}")]
     Unparsed(Unparsed),
-    /// The store.
+    /// The code store failed.
     #[error(transparent)]
     Content(#[from] ContentError),
-    /// A bug.
+    /// An internal error, which is a bug.
     #[error("something that cannot happen did (a bug; please report it)")]
     Broken,
 }
@@ -131,8 +132,8 @@ pub enum ArchiveError {
 // === impl Archives ===
 
 impl Archives {
-    /// Archives below the directory of deployments `store`. The Forge is reached through its own proxy, or else
-    /// through `proxy`.
+    /// Archives below the directory of deployments `store`. The Forge is reached through its own
+    /// proxy, or else through `proxy`.
     pub fn new(store: &Path, forge: &ForgeSettings, proxy: Option<&str>, content: Content) -> Self {
         let proxy = proxy.map(str::to_owned);
         let forge = forge.proxy.clone().or_else(|| proxy.clone());
@@ -160,7 +161,8 @@ impl Archives {
         forge.latest(&self.shared.forge, module).await
     }
 
-    /// The SHA-256 of a release's archive. Where the Forge has only an MD5, the archive is brought for it.
+    /// The SHA-256 of a release's archive. If the Forge has only an MD5, the archive is downloaded
+    /// to compute it.
     pub(crate) async fn release(&self, forge: &Forge, slug: &Slug) -> Result<String, ArchiveError> {
         let release = forge
             .release(&self.shared.forge, &self.shared.content, slug)
@@ -198,7 +200,7 @@ impl Archives {
         }
     }
 
-    /// The SHA-256 that an archive at an address once had.
+    /// The SHA-256 of the archive that was first downloaded from a URL.
     pub(crate) async fn archive(&self, location: &str) -> Result<String, ArchiveError> {
         let note = self.note("locations", location, &None);
         if let Some(sha256) = read_note(&note) {
@@ -209,7 +211,7 @@ impl Archives {
         Ok(sha256)
     }
 
-    /// The tree of an archive at an address.
+    /// The tree of an archive at a URL.
     pub(crate) async fn archive_tree(
         &self,
         location: &str,
@@ -263,7 +265,7 @@ impl Archives {
             .take(brought, &wanted, what, ArchiveForm::Release)
             .await;
         if matches!(taken, Err(ArchiveError::Checksum { .. })) {
-            // The Forge may say something else by now.
+            // The Forge may have other data by now.
             forge.forget(slug);
         }
         taken
@@ -305,7 +307,7 @@ impl Archives {
         Ok(staged)
     }
 
-    /// Checks an archive, takes what it holds in, and looks at it.
+    /// Verifies an archive, stores its content, and checks its manifests.
     async fn take(
         &self,
         brought: Download,

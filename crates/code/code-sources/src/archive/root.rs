@@ -1,13 +1,13 @@
-//! Which directory of an archive is the module: [`root`].
+//! The directory of an archive that contains the module: [`root`].
 //!
-//! The rule that must hold: every path of the archive was looked at before, those outside of the root too.
+//! Invariant: every path of the archive was checked before, including those outside of the root.
 
 use super::entries::Kind;
 use super::unpack::UnpackError;
 use code_store::content::TreePath;
 use code_store::tree_notes::ArchiveForm;
 
-/// The directory, with a slash behind it; empty: the archive itself.
+/// The directory with a trailing slash; empty for the archive itself.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Root(Vec<u8>);
 
@@ -40,14 +40,14 @@ pub(super) fn root(paths: &[(Vec<u8>, Kind)], form: ArchiveForm) -> Result<Root,
     }
 }
 
-/// Whether a directory is none that `puppet_forge` looks into.
+/// True if a directory is one that `puppet_forge` does not search.
 fn is_hidden(directory: &[u8]) -> bool {
     directory
         .split(|b| *b == b'/')
         .any(|part| part.starts_with(b"."))
 }
 
-/// Whether all is in this one directory of the first level.
+/// True if all files are in this one directory at the top level.
 fn is_the_only(paths: &[(Vec<u8>, Kind)], directory: &[u8]) -> bool {
     let slashes = directory.iter().filter(|b| **b == b'/').count();
     let itself = directory.strip_suffix(b"/").unwrap_or_default();
@@ -60,7 +60,7 @@ fn is_the_only(paths: &[(Vec<u8>, Kind)], directory: &[u8]) -> bool {
 // === impl Root ===
 
 impl Root {
-    /// A path from the root on; `None`: it is the root, or outside.
+    /// The part of a path below the root; `None` if the path is the root, or outside.
     pub(super) fn inner<'p>(&self, path: &'p [u8]) -> Option<&'p [u8]> {
         let inner = path.strip_prefix(self.0.as_slice())?;
         (!inner.is_empty()).then_some(inner)

@@ -1,8 +1,8 @@
-//! What an archive (`tar.gz`) holds, taken into the store. Main function: [`unpack`].
+//! Unpacking of an archive (`tar.gz`) into the store. Main function: [`unpack`].
 //!
-//! It is read twice: first only looked at, so that nothing of an archive that is refused is ever written.
-//! The rules that must hold: no path leaves the module; whatever is no file, directory or link is refused;
-//! and size, count, depth and names are bounded while they are read.
+//! The archive is read twice: the first pass only checks it, so that nothing of a refused archive
+//! is ever written. Invariants: no path leaves the module; anything but files, directories and
+//! links is refused; and size, count, depth and names are limited while they are read.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -19,45 +19,45 @@ use code_store::content::{
 use code_store::defaults::FILE_BYTES;
 use code_store::tree_notes::ArchiveForm;
 
-/// Why an archive cannot be taken in.
+/// The error for an archive that cannot be unpacked.
 #[derive(Debug, thiserror::Error)]
 pub enum UnpackError {
-    /// It is damaged, or is no `tar.gz`.
+    /// The archive is damaged, or is not a `tar.gz`.
     #[error("it cannot be unpacked as a tar.gz")]
     Damaged(#[from] io::Error),
-    /// Nothing is in it.
+    /// The archive is empty.
     #[error("it holds nothing")]
     Empty,
-    /// It unpacks to too much.
+    /// The unpacked content exceeds the limit.
     #[error("it unpacks to more than {ARCHIVE_UNPACKED_BYTES} bytes")]
     Bomb,
-    /// A path that cannot be.
+    /// A path is invalid.
     #[error(transparent)]
     Path(#[from] TreePathError),
-    /// Too many.
+    /// The archive has more entries than the limit.
     #[error("it has more than {} entries", crate::defaults::ARCHIVE_ENTRIES)]
     Entries,
-    /// Too deep.
+    /// A path has more directories than the limit.
     #[error(
         "{path:?} stands in more than {} directories",
         crate::defaults::ARCHIVE_DEPTH
     )]
     Depth {
-        /// What.
+        /// The path of the entry.
         path: String,
     },
-    /// A device, a pipe, a hard link.
+    /// An entry is a device, a pipe or a hard link.
     #[error("{path:?} is {kind}, which no module needs")]
     Kind {
-        /// Where.
+        /// The path of the entry.
         path: String,
-        /// What.
+        /// The kind of the entry.
         kind: &'static str,
     },
-    /// A release without what makes it one.
+    /// A release has no `metadata.json`.
     #[error("it has no metadata.json, so it is no release of a module")]
     NoMetadata,
-    /// What is in it, or where it goes.
+    /// A file cannot be stored.
     #[error(transparent)]
     Intake(#[from] IntakeError),
 }
@@ -68,14 +68,14 @@ impl From<ContentError> for UnpackError {
     }
 }
 
-/// A tree that came out of an archive, and what of the archive is not in it.
+/// A tree from an archive, and the entries of the archive that it omits.
 pub(crate) struct Unpacked {
     pub(crate) id: TreeId,
     pub(crate) manifest: Manifest,
     pub(crate) skipped: Vec<String>,
 }
 
-/// Takes an archive in. Blocks.
+/// Unpacks an archive into the store. Blocks.
 pub(crate) fn unpack(
     archive: &Path,
     form: ArchiveForm,
@@ -124,7 +124,7 @@ pub(crate) fn unpack(
     })
 }
 
-/// What no tree may have; whoever packed it forgot it there.
+/// True for paths in git's own directory, which no tree may contain and which is packed by mistake.
 fn is_gits_own(path: &[u8]) -> bool {
     path.split(|b| *b == b'/')
         .any(|part| part.eq_ignore_ascii_case(b".git"))
@@ -146,10 +146,10 @@ fn read_at_most(
     let plain = MultiGzDecoder::new(packed).take(most_bytes + 1);
     let mut tar = tar::Archive::new(plain);
     let ended = read_all(&mut tar, each);
-    // The wrapping has its checksum behind the tar's end.
+    // The gzip checksum is after the end of the tar.
     let mut plain = tar.into_inner();
     let ended = ended.and_then(|()| Ok(io::copy(&mut plain, &mut io::sink())?));
-    // What was cut off looks damaged, or like an end.
+    // A truncated archive appears to be damaged, or to end.
     match plain.limit() {
         0 => Err(UnpackError::Bomb),
         _ => ended.map(drop),
@@ -173,7 +173,7 @@ mod tests {
 
     use super::*;
 
-    /// Some KB that unpack to a MB.
+    /// An archive of some KB that unpacks to a MB.
     fn bomb() -> Vec<u8> {
         let mut tar = tar::Builder::new(Vec::new());
         let mut header = tar::Header::new_gnu();
@@ -202,7 +202,7 @@ mod tests {
         look(2 << 20).unwrap();
         let error = look(1 << 19).unwrap_err();
         assert!(matches!(error, UnpackError::Bomb), "{error}");
-        // Where only what stands behind the last file is too much.
+        // Only the part after the last file exceeds the limit.
         let error = look((1 << 20) + 600).unwrap_err();
         assert!(matches!(error, UnpackError::Bomb), "{error}");
         assert!(seen < 3 << 20);

@@ -1,8 +1,8 @@
 //! Credentials and settings for reaching repositories: [`GitAccess`], for all of them or for one.
 //!
-//! The rules that must hold: a token goes by HTTPS (HTTP on this machine) to a repository that the settings name, or
-//! whose server they name, and to no server that this one redirects to; it stands in no command line; what one
-//! repository is reached with counts for no other.
+//! Invariants: a token is sent by HTTPS (HTTP on this machine) to a repository that the settings
+//! name, or whose server they name, and to no server that this one redirects to; it is in no
+//! command line; the credentials of one repository are used for no other.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,31 +17,32 @@ use super::program::{Git, GitError};
 use crate::defaults::GITHUB_TTL;
 use crate::remote_address::without_credentials;
 
-/// What a repository is reached with.
+/// The credentials and settings for reaching a repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitAccess {
-    /// The private key for SSH; `None`: as the user's own settings say.
+    /// The private key for SSH; `None`: git uses the user's own settings.
     pub private_key: Option<PathBuf>,
-    /// `http://proxy:3128`, or nothing for none; `None`: as our own environment says, in the variables that git
-    /// itself takes.
+    /// Proxy such as `http://proxy:3128`; empty: none; `None`: as in Tutti's own environment, in
+    /// the variables that git itself reads.
     pub proxy: Option<String>,
     /// A file with a token for HTTPS; `None`: git's own credentials.
     pub oauth_token: Option<PathBuf>,
-    /// The ID of a GitHub App, of digits. It gets tokens if there is no other token, and it has a key.
+    /// The ID of a GitHub App, digits only. The App provides tokens if there is no other token and
+    /// its key is set.
     pub github_app_id: Option<String>,
-    /// The file with its private key.
+    /// The file with the App's private key.
     pub github_app_key: Option<PathBuf>,
-    /// How long what it signs is good; `None`: [`GITHUB_TTL`].
+    /// Validity of what the App signs; `None`: [`GITHUB_TTL`].
     pub github_app_ttl: Option<Duration>,
 }
 
-/// What a repository is shown.
+/// The credentials that are sent to a repository.
 pub(super) enum Login {
-    /// Nothing but what git finds itself.
+    /// Only the credentials that git finds itself.
     Own,
-    /// Nothing, since there is no token for it: not the general one, and none of a GitHub App.
+    /// No credentials, since no token applies: neither the general one, nor one of a GitHub App.
     Absent {
-        /// Why, for people.
+        /// The reason, for messages to people.
         note: String,
     },
     Token {
@@ -50,7 +51,7 @@ pub(super) enum Login {
     },
 }
 
-/// What names proxies in our own environment, as libcurl and so git reads it.
+/// The variables with proxies in Tutti's own environment, as libcurl and so git read them.
 const PROXIES: &[&str] = &[
     "http_proxy",
     "https_proxy",
@@ -59,28 +60,28 @@ const PROXIES: &[&str] = &[
     "ALL_PROXY",
 ];
 
-/// Hosts that are asked without a proxy, whoever named it.
+/// The variables with hosts that are reached without a proxy, whatever its source.
 const NO_PROXY: &[&str] = &["no_proxy", "NO_PROXY"];
 
-/// Who a token is said to be of; forges look at the token alone.
+/// User name sent with a token; forges check the token alone.
 const TOKEN_USER: &str = "x-oauth-token";
 
 /// Environment variable in which git's credential helper finds the user name.
 const USER_VARIABLE: &str = "TUTTI_GIT_USER";
 const TOKEN_VARIABLE: &str = "TUTTI_GIT_TOKEN";
 
-/// Answers git's question for credentials, and nothing else. `printf` is of the shell itself, so the token stands in
-/// no command line.
+/// Git's credential helper, which answers only requests for credentials. `printf` is built into the
+/// shell, so the token is in no command line.
 const HELPER: &str = "!f() { test \"$1\" = get || return 0; \
      printf 'username=%s\\npassword=%s\\n' \"$TUTTI_GIT_USER\" \"$TUTTI_GIT_TOKEN\"; }; f";
 
-/// Who a token of a GitHub App is said to be of.
+/// User name sent with a token of a GitHub App.
 const APP_USER: &str = "x-access-token";
 
 // === impl GitAccess ===
 
 impl GitAccess {
-    /// With what is not said here taken from there.
+    /// These settings, with `general` for each that is `None`.
     pub fn or(&self, general: &Self) -> Self {
         Self {
             private_key: self
@@ -104,7 +105,7 @@ impl GitAccess {
         }
     }
 
-    /// What this repository is shown.
+    /// The credentials for this repository.
     pub(super) async fn login(&self, remote: &str, git: &Git) -> Result<Login, GitError> {
         if let Some((user, token)) = in_address(remote) {
             return Ok(Login::Token { user, token });
@@ -150,17 +151,17 @@ impl GitAccess {
         })
     }
 
-    /// Has git reach this repository so.
+    /// Configures a git command to reach this repository with these credentials.
     pub(super) fn apply(&self, command: &mut Command, remote: &str, login: &Login) {
         self.proxies(command);
         command.env("GIT_SSH_COMMAND", self.ssh_command());
         let Login::Token { user, token } = login else {
             return;
         };
-        // Git asks a helper for one server and forgets its answer when another one takes over. A header of
-        // `http.extraHeader` would go to the server of a redirect, too.
+        // Git calls a helper for one server and drops its answer when redirected to another one. A
+        // header of `http.extraHeader` would also be sent to the server of a redirect.
         let key = format!("credential.{}.helper", server(remote));
-        // The first one, which is empty, takes away the helpers of the user's own settings.
+        // The first, empty value removes the helpers of the user's own settings.
         for (number, value) in ["", HELPER].iter().enumerate() {
             command
                 .env(format!("GIT_CONFIG_KEY_{number}"), &key)
@@ -210,8 +211,9 @@ async fn read(path: &Path) -> Result<SecretString, GitError> {
     Ok(token.to_owned().into())
 }
 
-/// User and password of an address. Git gets them apart from it, since every user of the machine sees the arguments
-/// of a program. Credentials with a line break, which the helper cannot pass on, are left out.
+/// User and password in an address. Git gets them separately, since every user of the machine sees
+/// the arguments of a program. Credentials with a line break, which the helper cannot pass, are
+/// omitted.
 fn in_address(remote: &str) -> Option<(String, SecretString)> {
     let url: Url = remote.parse().ok()?;
     if !is_http(&url) || url.username().is_empty() && url.password().is_none() {
@@ -224,11 +226,11 @@ fn in_address(remote: &str) -> Option<(String, SecretString)> {
     is_line.then(|| (user, password.into()))
 }
 
-/// An address as a program is called with it.
+/// An address in the form for the arguments of a program.
 pub(super) fn in_argv(remote: &str) -> String {
     match remote.parse::<Url>() {
         Ok(url) if is_http(&url) => without_credentials(remote),
-        // The login of SSH is no secret, and belongs there.
+        // The user name of SSH is not secret, and remains.
         _ => remote.to_owned(),
     }
 }
@@ -237,13 +239,13 @@ fn is_http(url: &Url) -> bool {
     matches!(url.scheme(), "http" | "https")
 }
 
-/// The server of an address of HTTP: `https://git.example.com:8443`.
+/// The server of an HTTP address: `https://git.example.com:8443`.
 fn server(remote: &str) -> String {
     let url = remote.parse::<Url>();
     url.map_or_else(|_| String::new(), |url| url.origin().ascii_serialization())
 }
 
-/// Note for the log and for errors: the repository is asked without the general token.
+/// Note for the log and for errors: the repository is accessed without the general token.
 fn foreign(remote: &str) -> String {
     let server = server(remote);
     format!(
@@ -252,7 +254,7 @@ fn foreign(remote: &str) -> String {
     )
 }
 
-/// Whether a token may go there. Who has credentials in the address has those.
+/// True if a token may be sent to an address. An address with credentials uses those.
 fn takes_token(remote: &str) -> bool {
     let Ok(url) = remote.parse::<Url>() else {
         return false;
@@ -339,7 +341,7 @@ mod tests {
                 "{other}"
             );
         }
-        // Who has credentials in the address has those, and not in the words that git is called with.
+        // Credentials in the address are used, and are absent from git's arguments.
         let own = "https://anna:se%21cret@git.example.com/x";
         let set = vars(&access, own).await;
         assert_eq!(set["TUTTI_GIT_USER"], "anna");

@@ -1,21 +1,21 @@
-//! What an address of git says of a repository on another machine: [`Address`]. Without I/O.
+//! Host and path in git's address of a repository on another machine: [`Address`]. Without I/O.
 
 use percent_encoding::percent_decode_str;
 use reqwest::Url;
 
-/// What git's address of a repository says.
+/// The parts of git's address of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// In small letters.
+    /// Host name in lower case.
     pub host: String,
-    /// Of HTTP; SSH has another.
+    /// Port of HTTP; `None` for SSH, which has a different one.
     pub port: Option<u16>,
-    /// Decoded, without `.git` and slashes around it.
+    /// Path, decoded, without `.git` and surrounding slashes.
     pub path: String,
 }
 
 impl Address {
-    /// `None`: it is a path, or nonsense.
+    /// Parses an address; `None` for a local path, or an invalid address.
     pub fn of(remote: &str) -> Option<Self> {
         let (host, port, path) = match remote.split_once("://") {
             Some(("http" | "https" | "ssh", _)) => {
@@ -40,7 +40,7 @@ impl Address {
         })
     }
 
-    /// Whether both lead to one repository: by SSH, or by HTTP.
+    /// True if both are addresses of one repository, by SSH or by HTTP.
     pub fn is_same(&self, other: &Self) -> bool {
         self.host == other.host && self.path == other.path
     }

@@ -1,6 +1,6 @@
-//! What a GitHub App signs with its private key: [`signed`], a JSON Web Token.
+//! Signing with the private key of a GitHub App: [`signed`] returns a JSON Web Token.
 //!
-//! The rule that must hold: the key is read when it is needed, is in memory only then, and is in no message.
+//! Invariant: the key is read when it is needed, is in memory only then, and is in no message.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -17,18 +17,18 @@ use serde_json::json;
 
 use crate::defaults::GITHUB_CLOCKS;
 
-/// Why an App cannot sign.
+/// The error of signing for an App.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The file.
+    /// The key file cannot be read.
     #[error("cannot read its private key {}: {source}", path.display())]
     Read {
-        /// Which.
+        /// Path of the key file.
         path: PathBuf,
-        /// Why.
+        /// The error of the read.
         source: std::io::Error,
     },
-    /// What is in it.
+    /// The file does not contain a suitable key.
     #[error(
         "{} is no private key of RSA with 2048 bits or more, in PEM, as GitHub makes them for Apps",
         .0.display()
@@ -36,7 +36,7 @@ pub enum KeyError {
     NotRsa(PathBuf),
 }
 
-/// That it is this App, for so long.
+/// Signs a short-lived JWT that authenticates as the GitHub App.
 pub(super) async fn signed(id: &str, path: &Path, ttl: Duration) -> Result<SecretString, KeyError> {
     let read = tokio::fs::read_to_string(path).await;
     let pem = read.map_err(|source| KeyError::Read {

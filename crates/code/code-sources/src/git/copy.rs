@@ -1,6 +1,6 @@
-//! Our copy of one repository: [`GitMirror`].
+//! The local copy of one repository: [`GitMirror`].
 //!
-//! The rule that must hold: who writes to it holds its lock.
+//! Invariant: a task that writes to the copy holds its lock.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use super::refs::Refs;
 use super::unused::LastUse;
 use crate::remote_address::without_credentials;
 
-/// The copy of one repository.
+/// The local copy of one repository.
 #[derive(Debug)]
 pub struct GitMirror {
     pub(super) remote: String,
     pub(super) directory: PathBuf,
-    /// What the copy has; `None`: it was not looked at yet. Held while it is written to.
+    /// Branches and tags of the copy; `None`: not read yet. Locked while the copy is written.
     refs: tokio::sync::Mutex<Known>,
-    /// Somebody waits for the copy.
+    /// Notified when a task waits for the copy.
     pub(super) wanted: Notify,
     pub(super) used: LastUse,
 }
 
-/// What a copy has, if that is known.
+/// Branches and tags of a copy, if known.
 pub(super) type Known = Option<Arc<Refs>>;
 
 // === impl GitMirror ===
@@ -45,24 +45,24 @@ impl GitMirror {
         without_credentials(&self.remote)
     }
 
-    /// Where the copy is.
+    /// Directory of the copy.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Nobody else writes to the copy then. Who only packs it gives way.
+    /// Locks the copy for writing. A running repack stops for it.
     pub async fn lock(&self) -> MutexGuard<'_, Known> {
         self.wanted.notify_waiters();
         self.refs.lock().await
     }
 
-    /// The same, unless somebody writes to it or waits to do so.
+    /// Locks the copy for writing, unless it is locked or another task waits for it.
     pub(super) fn try_lock(&self) -> Option<MutexGuard<'_, Known>> {
         self.refs.try_lock().ok()
     }
 }
 
-/// A name that no other address has, for people to find too.
+/// A unique directory name for an address, which people can recognize too.
 pub(super) fn directory_name(remote: &str) -> String {
     let digest: [u8; 32] = sha2::Sha256::digest(remote.as_bytes()).into();
     let digest: String = digest[..8]

@@ -1,8 +1,9 @@
-//! Tokens of a GitHub App for repositories: [`GithubApps`], as r10k's `github_app_id` makes them.
+//! Tokens of a GitHub App for repositories: [`GithubApps`], like r10k's `github_app_id`.
 //!
-//! The App signs that it is itself; GitHub answers with a token of its installation at the repository's owner, good
-//! for an hour. The rules that must hold: only github.com, and hosts that the settings name, are shown what the App
-//! signs, since it is good for everything that the App may do; a token is renewed before it ends while git uses it.
+//! The App authenticates with a signed JWT; GitHub returns a token of its installation at the
+//! repository's owner, valid for an hour. Invariants: the JWT is sent only to github.com, and hosts
+//! that the settings name, since it permits everything that the App may do; a token is renewed
+//! before it can expire during an operation of git.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -21,25 +22,25 @@ use crate::defaults::{
 };
 use crate::http;
 
-/// Tokens that are good for a while yet. Cheap to clone; clones share them.
+/// Cache of tokens that remain valid for a while. Cheap to clone; clones share the cache.
 #[derive(Clone, Debug, Default)]
 pub struct GithubApps {
     owners: Arc<Mutex<HashMap<Question, Answer>>>,
 }
 
-/// An App, as the settings name it.
+/// A GitHub App from the settings.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct GithubApp {
     pub(super) id: String,
-    /// Its private key.
+    /// The file with its private key.
     pub(super) key: PathBuf,
-    /// How long what it signs is good.
+    /// Validity of what it signs.
     pub(super) ttl: Duration,
-    /// As [`GitAccess`](super::GitAccess) has it.
+    /// Proxy, as in [`GitAccess`](super::GitAccess).
     pub(super) proxy: Option<String>,
 }
 
-/// Whose repository it is.
+/// Key of the cache: the App and the owner of the repository.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Question {
     app: GithubApp,
@@ -47,7 +48,7 @@ struct Question {
     owner: String,
 }
 
-/// Asked by one at a time.
+/// Value of the cache, locked during a request.
 type Answer = Arc<tokio::sync::Mutex<Option<Known>>>;
 
 #[derive(Clone, Debug)]
@@ -56,52 +57,52 @@ enum Known {
     Absent { since: Instant },
 }
 
-/// Why there is no token.
+/// The error of getting a token.
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
-    /// Its key.
+    /// The App's key cannot be used.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// No client can be made.
+    /// The HTTP client cannot be created.
     #[error("no HTTP client can be made: {0}")]
     Client(String),
-    /// There was no answer.
+    /// GitHub did not answer.
     #[error("{url} cannot be asked: {why}")]
     Unreachable {
-        /// Where.
+        /// URL of the request.
         url: String,
-        /// The causes.
+        /// The chain of causes.
         why: String,
     },
-    /// GitHub does not know it.
+    /// GitHub does not accept the App.
     #[error(
         "{url} answers 401 Unauthorized{said}; compare github_app_id with the App's ID, {} with its keys, and this \
          machine's clock with the time", key.display()
     )]
     Stranger {
-        /// Where.
+        /// URL of the request.
         url: String,
-        /// What GitHub says.
+        /// GitHub's message.
         said: String,
-        /// The key that is used.
+        /// The key file of the App.
         key: PathBuf,
     },
-    /// GitHub refuses it.
+    /// GitHub refuses the request.
     #[error("{url} answers {status}{said}")]
     Refused {
-        /// Where.
+        /// URL of the request.
         url: String,
-        /// How.
+        /// Status of the answer.
         status: StatusCode,
-        /// What GitHub says.
+        /// GitHub's message.
         said: String,
     },
-    /// It makes no sense.
+    /// An answer of GitHub is invalid.
     #[error("{url} answers what GitHub does not: {why}")]
     Answer {
-        /// Where.
+        /// URL of the request.
         url: String,
-        /// What is wrong.
+        /// Description of the error.
         why: String,
     },
 }
@@ -121,7 +122,7 @@ struct Made {
 
 impl GithubApps {
     /// A token for a repository; `None`: the App is not installed at its owner, or the settings
-    /// mean another server. `is_named`: they name an App at the repository's.
+    /// name another server. `is_named` is true if they name an App for the repository's server.
     pub(super) async fn token(
         &self,
         app: &GithubApp,
@@ -193,7 +194,7 @@ impl Question {
         })
     }
 
-    /// At an organization, or at a user.
+    /// Finds the App's installation at an organization, or at a user.
     async fn installation(
         &self,
         client: &Client,
@@ -210,14 +211,14 @@ impl Question {
     }
 
     fn client(&self) -> Result<Client, String> {
-        // No redirect: what the App signed is for this host.
+        // No redirects: the signed JWT is for this host only.
         let builder = http::builder()?;
         let builder = http::through(builder, self.app.proxy.as_deref())?;
         let client = builder.timeout(GITHUB_TIMEOUT).build();
         client.map_err(|error| error_causes::chain(&error))
     }
 
-    /// Asks, and again where that may help.
+    /// Sends a request, and retries if that may help.
     async fn request<T: DeserializeOwned>(
         &self,
         client: &Client,
@@ -300,7 +301,8 @@ impl AppError {
     }
 }
 
-/// Where the API for a repository is, and who owns it there; `None`: not at a GitHub that the settings mean.
+/// URL of the API for a repository, and the repository's owner; `None` if the settings do not name
+/// its server as a GitHub.
 fn place(remote: &str, is_named: bool) -> Option<(Url, String)> {
     let url: Url = remote.parse().ok()?;
     let owner = url.path_segments()?.next()?.to_ascii_lowercase();
@@ -323,7 +325,7 @@ fn place(remote: &str, is_named: bool) -> Option<(Url, String)> {
     Some((api, owner))
 }
 
-/// Why a repository is asked without a token, for people.
+/// The reason for which a repository is accessed without a token, for messages to people.
 pub(super) fn absent(id: &str) -> String {
     format!(
         "it was asked without a token: the GitHub App {id} is not installed at its owner, or is not meant for its server"

@@ -1,19 +1,20 @@
-//! What a killed `git` leaves in a copy: [`clear`].
+//! Removal of the files that a killed `git` leaves in a copy: [`clear`].
 //!
-//! The rule that must hold: it is called while nobody else writes to the copy: under the lock of the
-//! directory and the copy's own. So git's locks in it are nobody's, and unfinished files never get finished.
+//! Invariant: it is called while no other process writes to the copy: under the lock of the
+//! directory and the copy's own. So git's locks in it have no owner, and unfinished files are never
+//! completed.
 
 use std::fs;
 use std::io;
 use std::path::Path;
 
-/// Directories of branches and tags in directories.
+/// Deepest nesting of directories of branches and tags.
 const DEPTH: usize = 32;
 
-/// How names of unfinished packs, objects and sets of objects begin.
+/// Prefixes of the names of unfinished packs, objects and sets of objects.
 const UNFINISHED: &[&str] = &["tmp_", "incoming-", ".tmp-"];
 
-/// Removes what was left. A repository that is damaged otherwise is left as it is.
+/// Removes the leftovers. Other damage to the repository is not repaired.
 pub(super) fn clear(repository: &Path) -> io::Result<()> {
     let is_lock = |name: &str| name.ends_with(".lock");
     let is_unfinished = |name: &str| UNFINISHED.iter().any(|begin| name.starts_with(begin));

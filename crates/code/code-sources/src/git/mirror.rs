@@ -1,8 +1,8 @@
-//! Our copies of repositories: [`GitMirrors`].
+//! The local copies of repositories: [`GitMirrors`].
 //!
-//! The rules that must hold: one program at a time writes to a copy; it is only read, never changed, but
-//! by a fetch and by packing it; what git has once is never removed by us while somebody may read it. A copy that is damaged
-//! is made anew beside and takes the place of the old one in one step.
+//! Invariants: one program at a time writes to a copy; a copy is only changed by fetching and by
+//! packing; Tutti never removes objects that git has while they may be read. A damaged copy is
+//! replaced in one step by a new one that was created beside it.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -31,25 +31,25 @@ pub struct GitMirrors {
 #[derive(Debug)]
 struct Shared {
     directory: PathBuf,
-    /// By addresses.
+    /// Copies by the repository's address.
     mirrors: Mutex<HashMap<String, Arc<GitMirror>>>,
     fetches: Semaphore,
     hold: DirectoryLock,
 }
 
-/// What a bare repository has in its `HEAD`.
+/// Content of `HEAD` in a bare repository.
 const HEAD: &str = "ref: refs/heads/main\n";
 
-/// What a bare repository has in its `config`.
+/// Content of `config` in a bare repository.
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n";
 
-/// All branches and tags.
+/// Refspecs of all branches and tags.
 const ALL: &[&str] = &["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];
 
 // === impl GitMirrors ===
 
 impl GitMirrors {
-    /// Copies below this directory, made when they are needed; it is held by this lock.
+    /// Copies below this directory, created on demand; this lock protects the directory.
     pub fn new(directory: impl Into<PathBuf>, git: Git, hold: DirectoryLock) -> Self {
         Self {
             shared: Arc::new(Shared {
@@ -62,7 +62,7 @@ impl GitMirrors {
         }
     }
 
-    /// The same copies, with another way to run git.
+    /// The same copies, with another configuration of git.
     pub fn with(&self, git: Git) -> Self {
         Self {
             shared: Arc::clone(&self.shared),
@@ -70,7 +70,7 @@ impl GitMirrors {
         }
     }
 
-    /// The copy of a repository.
+    /// The copy of a repository, which is not fetched yet.
     pub fn mirror(&self, remote: &str) -> Result<Arc<GitMirror>, GitError> {
         let remote = checked(remote)?;
         let mirror = {
@@ -84,21 +84,21 @@ impl GitMirrors {
         Ok(mirror)
     }
 
-    /// Those that were asked for since the start.
+    /// The copies that were used since the start.
     pub(super) fn all(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<GitMirror>>> {
         let mirrors = self.shared.mirrors.lock();
         mirrors.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where all copies are.
+    /// The directory of all copies.
     pub(crate) fn directory(&self) -> &Path {
         &self.shared.directory
     }
 
-    /// Asks the repository what it has, and fetches it if that changed.
+    /// Lists the branches and tags of the repository, and fetches if they changed.
     pub async fn refresh(&self, mirror: &GitMirror) -> Result<Arc<Refs>, GitError> {
         let mut known = mirror.lock().await;
-        // What is not here yet is fetched anyhow.
+        // A repository without a copy is fetched in any case.
         if mirror.directory.is_dir() {
             let listed = self.list(mirror).await?;
             if known.is_none() {
@@ -113,7 +113,8 @@ impl GitMirrors {
         Ok(refs)
     }
 
-    /// What the copy has, without asking the repository; `None`: there is no copy.
+    /// Branches and tags of the copy, without contacting the repository; `None` if there is no
+    /// copy.
     pub async fn known(&self, mirror: &GitMirror) -> Result<Option<Arc<Refs>>, GitError> {
         let mut known = mirror.lock().await;
         if known.is_none() && mirror.directory.is_dir() {
@@ -122,7 +123,7 @@ impl GitMirrors {
         Ok(known.clone())
     }
 
-    /// The commit that a name stands for in the copy.
+    /// The commit that a name refers to in the copy.
     pub async fn find(
         &self,
         mirror: &GitMirror,
@@ -142,7 +143,7 @@ impl GitMirrors {
         }
     }
 
-    /// Fetches a commit that no branch and no tag leads to, where the repository gives such.
+    /// Fetches a commit that is on no branch and no tag, if the repository permits that.
     pub async fn fetch_commit(&self, mirror: &GitMirror, commit: &Commit) -> Result<(), GitError> {
         let mut known = mirror.lock().await;
         let fetched = self.fetch(mirror, &[commit.as_str()]).await;
@@ -155,24 +156,24 @@ impl GitMirrors {
         }
     }
 
-    /// Makes a copy anew in which a commit cannot be read.
+    /// Replaces a copy in which a commit cannot be read by a new one.
     pub async fn renew(&self, mirror: &GitMirror, commit: &Commit) -> Result<(), GitError> {
         let mut known = mirror.lock().await;
         *known = None;
         self.renew_locked(mirror, commit).await
     }
 
-    /// Fetches into the mirror, for a caller that holds the mirror's lock.
+    /// Replaces the mirror, for a caller that holds the mirror's lock.
     async fn renew_locked(&self, mirror: &GitMirror, commit: &Commit) -> Result<(), GitError> {
         self.clone_anew(mirror).await?;
         if self.parse(mirror, commit.as_str()).await?.is_none() {
-            // No branch leads to it any more.
+            // The commit is not on any branch any more.
             self.fetch(mirror, &[commit.as_str()]).await?;
         }
         Ok(())
     }
 
-    /// A commit by its digits, whole or shortened.
+    /// Finds a commit by its digits, complete or abbreviated.
     async fn parse(&self, mirror: &GitMirror, name: &str) -> Result<Option<Commit>, GitError> {
         let is_digits = name.len() >= 4 && name.bytes().all(|b| b.is_ascii_hexdigit());
         if !is_digits || !mirror.directory.is_dir() {
@@ -196,7 +197,7 @@ impl GitMirrors {
         }
     }
 
-    /// Fetches all, into a new copy if there is none or if git cannot use the one that is there.
+    /// Fetches everything, into a new copy if there is none or if git cannot use the existing one.
     async fn update(&self, mirror: &GitMirror) -> Result<Refs, GitError> {
         let updated = match self.fetch(mirror, ALL).await {
             Ok(()) => self.own(mirror).await,
@@ -218,7 +219,7 @@ impl GitMirrors {
         if own.is_dir() {
             return self.fetch_into(own, mirror, what).await;
         }
-        // Only a whole repository gets the name.
+        // Only a complete repository gets the copy's name.
         let fresh = self.init(mirror)?;
         let fetched = self.fetch_into(&fresh, mirror, what).await;
         if fetched.is_err() {
@@ -252,7 +253,7 @@ impl GitMirrors {
             .await
     }
 
-    /// An empty repository beside the copy's place, as `git init --bare` makes it.
+    /// Creates an empty repository beside the copy, like `git init --bare`.
     fn init(&self, mirror: &GitMirror) -> Result<PathBuf, GitError> {
         let fresh = mirror.directory.with_extension("new");
         remove(&fresh)?;
@@ -266,7 +267,8 @@ impl GitMirrors {
         Ok(fresh)
     }
 
-    /// Runs git where it writes: if we are killed, it keeps the lock of the directory.
+    /// Runs a git command that writes: it inherits the lock of the directory, in case this process
+    /// is killed.
     pub(super) async fn write(
         &self,
         directory: &Path,
@@ -288,8 +290,9 @@ impl GitMirrors {
     }
 
     /// True if git cannot use the mirror. Called only after a failure, since it reads every object:
-    /// `--connectivity-only` passes over objects that no reference leads to, and an empty one of these is enough to
-    /// make every fetch fail. History with mistakes that git tolerates counts as damage too; it costs a clone.
+    /// `--connectivity-only` skips objects without a reference, and an empty one of these is enough
+    /// to make every fetch fail. History with errors that git tolerates counts as damage too, at
+    /// the cost of a clone.
     async fn is_damaged(&self, mirror: &GitMirror) -> bool {
         if has_empty_file(&mirror.directory.join("objects")) {
             return true;
@@ -320,7 +323,7 @@ impl GitMirrors {
         std::fs::rename(&fresh, own).map_err(directory(own))
     }
 
-    /// What the copy itself has: as it was noted, or as git says.
+    /// Branches and tags of the copy itself: from the note beside it, or from git.
     async fn own(&self, mirror: &GitMirror) -> Result<Refs, GitError> {
         if let Some(refs) = mirror.noted() {
             return Ok(refs);
@@ -335,7 +338,7 @@ impl GitMirrors {
             stdin: Stdio::null(),
         };
         match self.git.run(call).await {
-            // So it says that there are none.
+            // Git's way of reporting that there are none.
             Err(GitError::Failed {
                 status, message, ..
             }) if status.code() == Some(1) && message.is_empty() => Ok(Refs::default()),
@@ -343,7 +346,7 @@ impl GitMirrors {
         }
     }
 
-    /// What the repository has.
+    /// Branches and tags of the repository.
     async fn list(&self, mirror: &GitMirror) -> Result<Refs, GitError> {
         let _place = self.place().await;
         let call = Call {
@@ -360,7 +363,7 @@ impl GitMirrors {
     }
 
     async fn place(&self) -> Option<tokio::sync::SemaphorePermit<'_>> {
-        // It is never closed.
+        // The semaphore is never closed.
         self.shared.fetches.acquire().await.ok()
     }
 
@@ -369,7 +372,7 @@ impl GitMirrors {
     }
 }
 
-/// Branches and tags as git printed them.
+/// Parses branches and tags as printed by git.
 fn read(printed: &[u8], verb: &'static str, mirror: &GitMirror) -> Result<Refs, GitError> {
     Refs::parse(printed).map_err(|error| match error {
         RefsError::Unexpected => GitError::Unexpected {
@@ -382,8 +385,8 @@ fn read(printed: &[u8], verb: &'static str, mirror: &GitMirror) -> Result<Refs, 
     })
 }
 
-/// True if a file without content is below a directory; git has none such there. Names that cannot be read are left
-/// to git.
+/// True if an empty file is below a directory; a sound repository has none there. Names that cannot
+/// be read are left to git.
 fn has_empty_file(directory: &Path) -> bool {
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     entries.into_iter().any(|entry| match entry.metadata() {

@@ -1,7 +1,8 @@
-//! Repositories, through the `git` program: it has people's credentials, proxies and SSH.
+//! Repositories, through the `git` program, which has the user's credentials, proxies and SSH.
 //!
-//! [`Git`] runs it, [`GitMirror`] is the copy of one repository. The rules that must hold:
-//! - nothing of a repository is ever run: there is no work tree, no hook and no filter;
+//! [`Git`] runs it, [`GitMirror`] is the copy of one repository. Invariants:
+//!
+//! - nothing of a repository is ever executed: there is no work tree, no hook and no filter;
 //! - no secret is in a command line, and no address begins with a dash.
 
 mod access;

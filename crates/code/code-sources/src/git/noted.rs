@@ -1,7 +1,8 @@
-//! What a copy of a repository has, noted beside it, so that git need not be asked at each start.
+//! A note beside a repository's copy with its branches and tags, so that git need not be run at
+//! each start.
 //!
-//! The rule that must hold: before anything is fetched into a copy, its note goes. A note that is lost costs
-//! time; one that is damaged is not what the repository says, so all is fetched once more.
+//! Invariant: the note is removed before anything is fetched into a copy. A lost note costs time;
+//! one that is damaged differs from the repository, so everything is fetched once more.
 
 use std::path::PathBuf;
 
@@ -10,12 +11,13 @@ use super::program::GitError;
 use super::refs::Refs;
 
 impl GitMirror {
-    /// What was noted of what the copy has.
+    /// Branches and tags from the note.
     pub(super) fn noted(&self) -> Option<Refs> {
         Refs::parse(&std::fs::read(self.refs_file()).ok()?).ok()
     }
 
-    /// So that git need not be asked at the next start. Should it be lost, git is.
+    /// Writes the note, so that git need not be run at the next start. If writing fails, git is run
+    /// then.
     pub(super) fn note(&self, refs: &Refs) {
         let path = self.refs_file();
         let fresh = path.with_extension("refs-new");
@@ -25,7 +27,7 @@ impl GitMirror {
         }
     }
 
-    /// From now on, the copy may have something else.
+    /// Removes the note before the copy changes.
     pub(super) fn forget(&self) -> Result<(), GitError> {
         let path = self.refs_file();
         match std::fs::remove_file(&path) {

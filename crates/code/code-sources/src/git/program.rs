@@ -1,7 +1,7 @@
-//! How `git` is run. Main type: [`Git`].
+//! Execution of `git`. Main type: [`Git`].
 //!
-//! The rule that must hold: it asks nobody for anything, ends in a bounded time, and its environment is
-//! ours but for what finds people's credentials.
+//! Invariant: git never prompts, ends in a bounded time, and its environment is defined by Tutti
+//! except for the variables that locate the user's credentials.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -18,70 +18,71 @@ use super::servers::CredentialServers;
 use crate::program::{self, RunError, one_line};
 use crate::remote_address::without_credentials;
 
-/// How `git` is run. Cheap to clone.
+/// Settings for the execution of `git`. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Git {
-    /// How repositories are reached.
+    /// Credentials and settings for all repositories.
     pub access: GitAccess,
-    /// How single ones are, by their addresses; what is not said there is as above.
+    /// Settings for single repositories, by their addresses; missing values are taken from
+    /// `access`.
     pub repositories: Arc<HashMap<String, GitAccess>>,
     /// The servers that a general token is sent to.
     pub servers: CredentialServers,
-    /// Tokens that GitHub Apps got.
+    /// The cached tokens of GitHub Apps.
     pub apps: GithubApps,
 }
 
-/// One use of it.
+/// One call of git.
 #[derive(Debug)]
 pub(crate) struct Call<'a> {
-    /// A repository of ours; `None`: none.
+    /// A local repository; `None`: none.
     pub(crate) directory: Option<&'a Path>,
     pub(crate) verb: &'static str,
     pub(crate) arguments: &'a [&'a str],
-    /// Whose it is.
+    /// The address of the repository.
     pub(crate) remote: &'a str,
     pub(crate) limit: Duration,
-    /// How much it may print.
+    /// Most bytes that it may print.
     pub(crate) most_bytes: usize,
     pub(crate) stdin: Stdio,
 }
 
-/// Why `git` did not do what it should.
+/// The error of a call of `git`.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {
-    /// It could not be started.
+    /// Git could not be started.
     #[error("cannot run git; install it, or put it into PATH")]
     Start(#[source] std::io::Error),
-    /// It said no.
+    /// Git failed.
     #[error("git {verb} of {remote} failed ({status}): {message}")]
     Failed {
-        /// What it was to do.
+        /// The git subcommand.
         verb: &'static str,
         /// The repository, without credentials.
         remote: String,
-        /// How it ended.
+        /// The exit status.
         status: ExitStatus,
-        /// What it said.
+        /// Git's error message.
         message: String,
     },
-    /// It took too long.
+    /// Git exceeded its time limit.
     #[error("git {verb} of {remote} took more than {} s and was ended", after.as_secs())]
     TimedOut {
-        /// What it was to do.
+        /// The git subcommand.
         verb: &'static str,
         /// The repository, without credentials.
         remote: String,
-        /// The limit.
+        /// The time limit.
         after: Duration,
     },
-    /// It printed too much.
+    /// Git printed more than the limit.
     #[error("git {verb} of {remote} printed more than {most_bytes} bytes and was ended")]
     TooMuch {
-        /// What it was to do.
+        /// The git subcommand.
         verb: &'static str,
         /// The repository, without credentials.
         remote: String,
-        /// The limit.
+        /// The limit in bytes.
         most_bytes: usize,
     },
     /// More branches and tags than [`REFS`](crate::defaults::REFS).
@@ -90,49 +91,50 @@ pub enum GitError {
         /// The repository, without credentials.
         remote: String,
     },
-    /// An address that is none.
+    /// An invalid address.
     #[error("{0:?} is no address of a repository")]
     Address(String),
-    /// The file with its token.
+    /// The file with the token cannot be read.
     #[error("cannot use the token in {}: {source}", path.display())]
     Token {
-        /// Which.
+        /// Path of the token file.
         path: PathBuf,
-        /// Why.
+        /// The error of the read.
         source: std::io::Error,
     },
-    /// A GitHub App that gets no token.
+    /// A GitHub App gets no token.
     #[error("the GitHub App {id} gets no token for {remote}: {error}")]
     App {
-        /// Its ID.
+        /// ID of the GitHub App.
         id: String,
         /// The repository, without credentials.
         remote: String,
-        /// Why.
+        /// The error of the App.
         error: AppError,
     },
-    /// What it printed makes no sense.
+    /// Git's output is invalid.
     #[error("git {verb} of {remote} printed something unexpected")]
     Unexpected {
-        /// What it was to do.
+        /// The git subcommand.
         verb: &'static str,
         /// The repository, without credentials.
         remote: String,
     },
-    /// The directory of the copies.
+    /// The directory of the copies cannot be used.
     #[error("cannot use {}", path.display())]
     Directory {
-        /// Which.
+        /// Path of the directory.
         path: PathBuf,
-        /// Why.
+        /// The error of the operation.
         source: std::io::Error,
     },
 }
 
-/// The kinds of addresses that git may use: not `ext`, which runs programs.
+/// The protocols that git may use: not `ext`, which runs programs.
 const PROTOCOLS: &str = "file:git:http:https:ssh";
 
-/// What is kept of our own environment: where programs and credentials are.
+/// Variables of Tutti's own environment that git receives: those that locate programs and
+/// credentials.
 const KEPT: &[&str] = &[
     "PATH",
     "HOME",
@@ -142,17 +144,17 @@ const KEPT: &[&str] = &[
     "TMPDIR",
 ];
 
-/// Configuration of every git command, over whatever the user's and the copy's own files say.
+/// Configuration of every git command, which overrides the user's and the copy's own files.
 const SETTINGS: &[&str] = &[
     "core.hooksPath=/dev/null",
     "gc.auto=0",
     "maintenance.auto=false",
-    // Git's default leaves loose objects and references to the kernel: after a power cut they have their names
-    // and no content, and git takes such an object for one that it has.
+    // Git's default leaves the writing of loose objects and references to the kernel: after a power
+    // cut they have names but no content, and git treats such an object as present.
     "core.fsync=all",
     "core.fsyncMethod=fsync",
-    // One pack is synced with three calls, a hundred loose objects with a hundred; and git before 2.36, which
-    // does not know `core.fsync`, syncs packs too.
+    // One pack is synced with three calls, a hundred loose objects with a hundred; and git before
+    // 2.36, which does not know `core.fsync`, syncs packs too.
     "fetch.unpackLimit=1",
 ];
 
@@ -164,14 +166,14 @@ impl Git {
         self.repositories.contains_key(remote) || self.servers.have(remote)
     }
 
-    /// Whether the settings name a GitHub App for a repository at the same server.
+    /// True if the settings name a GitHub App for a repository at the same server.
     pub(super) fn names_app_at(&self, remote: &str) -> bool {
         let origin = |remote: &str| remote.parse().ok().map(|url: Url| url.origin());
         let mut named = self.repositories.iter();
         named.any(|(of, own)| own.github_app_id.is_some() && origin(of) == origin(remote))
     }
 
-    /// A command in a repository that is a directory of ours.
+    /// A git command in a local repository.
     pub(crate) fn command(&self, directory: Option<&Path>) -> Command {
         let mut command = Command::new("git");
         command.env_clear();
@@ -196,7 +198,7 @@ impl Git {
         command
     }
 
-    /// Runs it to its end and gives what it printed.
+    /// Runs a call and returns its output.
     pub(crate) async fn run(&self, call: Call<'_>) -> Result<Vec<u8>, GitError> {
         let mut command = self.command(call.directory);
         let own = self.repositories.get(call.remote);
@@ -214,7 +216,7 @@ impl Git {
             });
         command.arg(call.verb).args(words).stdin(call.stdin);
         let (verb, remote) = (call.verb, without_credentials(call.remote));
-        // It is large, and part of whatever asks a repository.
+        // The future is large, and part of every task that accesses a repository.
         let ran = Box::pin(program::run(command, call.limit, call.most_bytes)).await;
         let ran = ran.map_err(|error| match error {
             RunError::Start(source) => GitError::Start(source),
@@ -245,7 +247,7 @@ impl Git {
     }
 }
 
-/// An address as `git` may have it.
+/// Checks that an address may be passed to `git`.
 pub(crate) fn checked(remote: &str) -> Result<&str, GitError> {
     let is_wrong = remote.is_empty()
         || remote.starts_with('-')
@@ -257,9 +259,10 @@ pub(crate) fn checked(remote: &str) -> Result<&str, GitError> {
     }
 }
 
-/// What git said, in one line, without the address' credentials.
+/// Git's error message, in one line, without the address' credentials.
 pub fn message(stderr: &[u8], remote: &str) -> String {
-    // First without the credentials, then short: half of an address would not be found.
+    // The credentials are removed before the text is shortened: a truncated address would not be
+    // found.
     one_line(
         String::from_utf8_lossy(stderr)
             .replace(remote, &without_credentials(remote))

@@ -1,6 +1,6 @@
 //! Branches and tags of a repository: [`Refs`]; a commit: [`Commit`].
 //!
-//! The rule that must hold: a name means one commit; where a branch and a tag have it, the branch.
+//! Invariant: a name refers to one commit; if both a branch and a tag have it, to the branch's.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,39 +12,39 @@ use crate::defaults::REFS;
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Commit(Box<str>);
 
-/// What a repository has.
+/// The branches and tags of a repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Refs {
     branches: BTreeMap<String, Commit>,
     tags: BTreeMap<String, Commit>,
 }
 
-/// What of a repository is wanted.
+/// A reference to a commit of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// Branch, tag or commit.
+    /// Name of a branch or tag, or digits of a commit.
     Any(String),
-    /// A branch.
+    /// Name of a branch.
     Branch(String),
-    /// A tag.
+    /// Name of a tag.
     Tag(String),
-    /// A commit, whole or shortened.
+    /// Digits of a commit, complete or abbreviated.
     Commit(String),
 }
 
-/// Why a list of them cannot be used.
+/// The error for an unusable list of references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RefsError {
-    /// It makes no sense.
+    /// The list is invalid.
     Unexpected,
-    /// More than [`REFS`].
+    /// The list has more than [`REFS`] entries.
     TooMany,
 }
 
 // === impl Wanted ===
 
 impl Wanted {
-    /// As it is called, whatever it is.
+    /// The name or digits, whatever the kind.
     pub fn name(&self) -> &str {
         match self {
             Self::Any(name) | Self::Branch(name) | Self::Tag(name) | Self::Commit(name) => name,
@@ -55,7 +55,7 @@ impl Wanted {
 // === impl Commit ===
 
 impl Commit {
-    /// The digits.
+    /// The digits of the commit.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -88,7 +88,7 @@ impl fmt::Debug for Commit {
 // === impl Refs ===
 
 impl Refs {
-    /// What `git ls-remote` or `git show-ref -d` prints.
+    /// Parses the output of `git ls-remote` or `git show-ref -d`.
     pub(crate) fn parse(text: &[u8]) -> Result<Self, RefsError> {
         let text = std::str::from_utf8(text).map_err(|_| RefsError::Unexpected)?;
         let mut refs = Self::default();
@@ -98,11 +98,12 @@ impl Refs {
             if let Some(branch) = name.strip_prefix("refs/heads/") {
                 refs.branches.insert(branch.to_owned(), commit);
             } else if let Some(tag) = name.strip_prefix("refs/tags/") {
-                // A tag of its own has a second line, for what it stands for; that one counts.
+                // An annotated tag has a second line with the commit that it refers to, which is
+                // used.
                 let tag = tag.strip_suffix("^{}").unwrap_or(tag);
                 refs.tags.insert(tag.to_owned(), commit);
             }
-            // A part of them would make the others look deleted.
+            // A partial list would make the others look deleted.
             if refs.branches.len() + refs.tags.len() > REFS {
                 return Err(RefsError::TooMany);
             }
@@ -110,7 +111,7 @@ impl Refs {
         Ok(refs)
     }
 
-    /// What [`Refs::parse`] reads as the same.
+    /// A text that [`Refs::parse`] parses to the same value.
     pub(crate) fn encode(&self) -> String {
         let heads = self.branches.iter().map(|it| ("heads", it));
         let tags = self.tags.iter().map(|it| ("tags", it));
@@ -120,19 +121,19 @@ impl Refs {
             .collect()
     }
 
-    /// The branches, by name.
+    /// The branches, sorted by name.
     pub fn branches(&self) -> impl Iterator<Item = (&str, &Commit)> {
         self.branches
             .iter()
             .map(|(name, commit)| (name.as_str(), commit))
     }
 
-    /// The commit of a branch.
+    /// The commit of a branch; `None` if there is no such branch.
     pub fn branch(&self, name: &str) -> Option<&Commit> {
         self.branches.get(name)
     }
 
-    /// The commit of a tag.
+    /// The commit of a tag; `None` if there is no such tag.
     pub fn tag(&self, name: &str) -> Option<&Commit> {
         self.tags.get(name)
     }

@@ -1,8 +1,8 @@
-//! Many packs of a copy become few: [`GitMirrors::repack`].
+//! Merging of a copy's packs into few: [`GitMirrors::repack`].
 //!
-//! The rules that must hold: whoever needs the copy does not wait for it, since it ends then; no object goes,
-//! whether a branch leads to it or not; and where it is killed, the copy is as before, with files that the
-//! next fetch removes.
+//! Invariants: a task that needs the copy does not wait for packing, which stops then; no object is
+//! removed, with or without a branch that leads to it; and if packing is killed, the copy is
+//! unchanged, except for files that the next fetch removes.
 
 use std::fs;
 use std::path::Path;
@@ -13,8 +13,8 @@ use super::mirror::GitMirrors;
 use super::program::GitError;
 use crate::defaults::{REPACK_LOOSE, REPACK_PACKS, REPACK_TIMEOUT};
 
-/// Packs are merged until each has twice the objects of the next smaller one; objects in files of their own
-/// become part of it, all of them.
+/// Packs are merged until each has twice the objects of the next smaller one; all loose objects are
+/// added.
 const GEOMETRIC: &[&str] = &["--geometric=2", "-d", "-n", "--quiet"];
 
 // === impl GitMirrors ===
@@ -26,18 +26,18 @@ impl GitMirrors {
         for mirror in all {
             match self.repack_one(&mirror).await {
                 Ok(_) => {}
-                // It is as it was, only slower.
+                // The copy is unchanged, only slower.
                 Err(error) => tracing::warn!(%error, "cannot pack a copy of a repository"),
             }
         }
     }
 
-    /// `false`: there was nothing to do, or somebody needs the copy.
+    /// Packs one copy; `false` if it needed no packing, or if another task needs the copy.
     async fn repack_one(&self, mirror: &GitMirror) -> Result<bool, GitError> {
         if !needs_packing(mirror.directory()) {
             return Ok(false);
         }
-        // Whoever waits for the copy from here on is heard.
+        // From here on, a task that waits for the copy is noticed.
         let mut wanted = std::pin::pin!(mirror.wanted.notified());
         wanted.as_mut().enable();
         let Some(_writing) = mirror.try_lock() else {
@@ -51,7 +51,8 @@ impl GitMirrors {
     }
 }
 
-/// As git counts: packs, and objects in one of the 256 directories.
+/// True if a copy has many packs, or, as git estimates it, many objects in one of the 256
+/// directories.
 fn needs_packing(copy: &Path) -> bool {
     let objects = copy.join("objects");
     let count = |directory: &Path, ends: &str| {

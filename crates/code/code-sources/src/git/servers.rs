@@ -1,7 +1,7 @@
 //! The servers that general credentials may be sent to: [`CredentialServers`]. Without I/O.
 //!
-//! The rule that must hold: a Puppetfile of any branch may name any server, so no credential of the settings goes to a
-//! server that the settings do not name.
+//! Invariant: a Puppetfile of any branch may name any server, so no credential of the settings is
+//! sent to a server that the settings do not name.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,21 +14,21 @@ use super::Address;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CredentialServers(Arc<BTreeSet<Server>>);
 
-/// A server that speaks HTTP.
+/// A server reached by HTTP or HTTPS.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Server {
-    /// Host name in small letters.
+    /// Host name in lower case.
     host: String,
     port: u16,
 }
 
-/// Port of HTTPS where the address has none.
+/// Port of HTTPS for an address without a port.
 const HTTPS_PORT: u16 = 443;
 
 // === impl CredentialServers ===
 
 impl CredentialServers {
-    /// With the servers of these repositories, and these `host` or `host:port`.
+    /// The servers of these repositories, and these `host` or `host:port`.
     pub fn of<'a>(
         remotes: impl IntoIterator<Item = &'a str>,
         named: impl IntoIterator<Item = &'a str>,
@@ -53,7 +53,7 @@ pub fn is_server(name: &str) -> bool {
 // === impl Server ===
 
 impl Server {
-    /// `None`: not an address of HTTP.
+    /// The server of an HTTP address; `None` for other addresses.
     fn of_url(remote: &str) -> Option<Self> {
         let url: Url = remote.parse().ok()?;
         if !matches!(url.scheme(), "http" | "https") {
@@ -65,7 +65,8 @@ impl Server {
         })
     }
 
-    /// The server of a control repository. One that is reached by SSH has its HTTPS at the usual port.
+    /// The server of a control repository. For one that is reached by SSH, HTTPS is assumed at the
+    /// usual port.
     fn of_remote(remote: &str) -> Option<Self> {
         let by_ssh = || {
             let host = Address::of(remote)?.host;

@@ -1,7 +1,7 @@
 //! The files of a commit. Main functions: [`take_in`], [`read_file`].
 //!
-//! They are read as git keeps them, by `ls-tree` and `cat-file`: what a work tree would do to them (filters,
-//! line ends, `export-ignore`) is done to none. The rule that must hold: a tree is taken in as a whole or
+//! They are read as git stores them, with `ls-tree` and `cat-file`: the conversions of a work tree
+//! (filters, line ends, `export-ignore`) are not applied. Invariant: a tree is stored completely or
 //! not at all.
 
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
@@ -14,49 +14,49 @@ use crate::defaults::{LISTED_BYTES, PROGRAM_MESSAGE_BYTES};
 use code_store::content::{Content, IntakeError, Manifest, TreeId, TreePath, TreePathError};
 use code_store::defaults::{FILE_BYTES, TREE_FILES};
 
-/// Why a commit cannot be taken in.
+/// The error of storing a commit's tree.
 #[derive(Debug, thiserror::Error)]
 pub enum TreeError {
-    /// Git.
+    /// A git command failed.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// A path that cannot be.
+    /// A path in the tree is invalid.
     #[error("commit {commit} of {remote}: {error}")]
     Path {
-        /// Which.
+        /// The commit that was read.
         commit: Commit,
-        /// Of what.
+        /// The repository, without credentials.
         remote: String,
-        /// Why.
+        /// The error of the path.
         error: TreePathError,
     },
-    /// A part that is another repository.
+    /// An entry is another repository.
     #[error(
         "commit {commit} of {remote}: {path} is a submodule, which is not followed; name the repository in \
          the Puppetfile instead"
     )]
     Submodule {
-        /// Which.
+        /// The commit that was read.
         commit: Commit,
-        /// Of what.
+        /// The repository, without credentials.
         remote: String,
-        /// Where.
+        /// Path of the submodule.
         path: TreePath,
     },
-    /// What is in it, or where it goes.
+    /// A file cannot be stored.
     #[error("commit {commit} of {remote}: {error}")]
     Intake {
-        /// Which.
+        /// The commit that was read.
         commit: Commit,
-        /// Of what.
+        /// The repository, without credentials.
         remote: String,
-        /// Why.
+        /// The error of the store.
         error: IntakeError,
     },
 }
 
 impl TreeError {
-    /// Whether our copy of the repository may be damaged: git cannot read what it said it has.
+    /// True if the copy of the repository may be damaged: git cannot read objects that it lists.
     pub fn is_of_the_copy(&self) -> bool {
         let Self::Git(error) = self else {
             return false;
@@ -81,19 +81,19 @@ enum Kind {
     Submodule,
 }
 
-/// What `ls-tree` prints, line by line.
+/// The output of `ls-tree`, line by line.
 struct Listing {
     child: Child,
     output: BufReader<ChildStdout>,
 }
 
-/// Objects of a repository, one after the other.
+/// A reader of objects of a repository, one after the other.
 struct Objects {
     child: Child,
     output: BufReader<ChildStdout>,
 }
 
-/// Takes all files of a commit in. May block.
+/// Stores all files of a commit. May block.
 pub fn take_in(
     git: &Git,
     mirror: &GitMirror,
@@ -124,7 +124,7 @@ pub fn take_in(
     intake.finish().map_err(wrong)
 }
 
-/// One file of a commit; `None`: there is none. May block.
+/// One file of a commit; `None` if it does not exist. May block.
 pub fn read_file(
     git: &Git,
     mirror: &GitMirror,
@@ -186,7 +186,7 @@ fn list(
     Ok(files)
 }
 
-/// Before anything is read into memory.
+/// Checks a file before it is read into memory.
 fn check(
     file: &Listed,
     before: usize,
@@ -207,7 +207,7 @@ fn check(
     })
 }
 
-/// `100644 blob DIGITS    SIZE\tPATH`.
+/// Parses a line `100644 blob DIGITS    SIZE\tPATH`.
 fn parse(line: &[u8]) -> Option<Result<Listed, TreePathError>> {
     let tab = line.iter().position(|b| *b == b'\t')?;
     let mut words = std::str::from_utf8(&line[..tab])
@@ -244,7 +244,7 @@ impl Listing {
         Ok(Self { child, output })
     }
 
-    /// The next line; a part of one that is too long, which then makes no sense.
+    /// The next line; a line that is too long is truncated, and is then invalid.
     fn next(&mut self) -> Option<io::Result<Vec<u8>>> {
         let mut line = Vec::new();
         let mut output = (&mut self.output).take(LISTED_BYTES as u64);
@@ -258,7 +258,7 @@ impl Listing {
         }
     }
 
-    /// All was read: how did it end?
+    /// Waits for git's end after its output was read, and checks its exit status.
     fn end(mut self, mirror: &GitMirror) -> Result<(), GitError> {
         let mut said = Vec::new();
         if let Some(stderr) = self.child.stderr.take() {
@@ -288,7 +288,7 @@ impl Drop for Listing {
 // === impl Objects ===
 
 impl Objects {
-    /// Begins to read these, in this order.
+    /// Starts reading these objects, in this order.
     fn open(git: &Git, mirror: &GitMirror, files: &[Listed]) -> Result<Self, GitError> {
         let mut command: Command = git.command(Some(mirror.directory())).into_std();
         command
@@ -302,14 +302,14 @@ impl Objects {
             .flat_map(|file| [file.object.as_bytes(), b"\n"].concat())
             .collect();
         let (input, output) = (child.stdin.take(), child.stdout.take());
-        // It answers while it is still being asked, so asking needs a thread of its own; which ends
-        // when all is asked, or when git does.
+        // Git answers while it still receives requests, so a separate thread writes them; it ends
+        // when all are written, or when git ends.
         std::thread::spawn(move || ask(input, &wanted));
         let output = BufReader::new(output.ok_or_else(|| unexpected(mirror, "cat-file"))?);
         Ok(Self { child, output })
     }
 
-    /// The next one.
+    /// The content of the next object.
     fn next(&mut self, file: &Listed) -> Option<Vec<u8>> {
         let mut header = String::new();
         self.output.read_line(&mut header).ok()?;
@@ -327,14 +327,14 @@ impl Objects {
     }
 
     fn end(mut self) {
-        // All that was asked for was read; how it ends does not matter.
+        // All requested objects were read; the exit status does not matter.
         let _ = self.child.wait();
     }
 }
 
 fn ask(input: Option<ChildStdin>, wanted: &[u8]) {
     if let Some(mut input) = input {
-        // If git ends before, reading its answers fails.
+        // If git ends early, reading its answers fails.
         let _ = input.write_all(wanted);
     }
 }

@@ -1,8 +1,8 @@
-//! Copies of repositories that nobody needs any more: [`GitMirrors::forget_unused`].
+//! Removal of unused copies of repositories: [`GitMirrors::forget_unused`].
 //!
-//! Beside each copy stands `<name>.used`: its date is when the copy was used, its text what it is of. The rules
-//! that must hold: a copy goes only long after its last use; it loses its name first, so that nobody finds a
-//! part of it; and not while somebody writes to it.
+//! Beside each copy is a file `<name>.used`: its date is the last use of the copy, its text the
+//! repository's address. Invariants: a copy is removed only long after its last use; it is renamed
+//! first, so that no task finds a part of it; and never while it is written.
 
 use std::collections::HashSet;
 use std::fs;
@@ -18,17 +18,19 @@ use crate::defaults::{KEEP_MIRRORS, MIRROR_NOTED};
 use crate::remote_address::without_credentials;
 use code_store::content::{ContentError, failed};
 
-/// When it was noted last that a copy is used, in seconds since 1970; 0: not by this process.
+/// Time at which the use of a copy was last recorded, in seconds since 1970; 0: not by this
+/// process.
 #[derive(Debug, Default)]
 pub(super) struct LastUse(AtomicU64);
 
-/// What `st_blocks` counts in.
+/// The unit of `st_blocks`.
 const BLOCK_BYTES: u64 = 512;
 
 // === impl GitMirror ===
 
 impl GitMirror {
-    /// Notes that it is used, if that was not noted lately. Should it fail, it is only removed earlier.
+    /// Records the use of the copy, if that was not done recently. If this fails, the copy is
+    /// merely removed earlier.
     pub(super) fn note_use(&self) {
         let now = SystemTime::now();
         let seconds = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
@@ -49,14 +51,15 @@ impl GitMirror {
 // === impl GitMirrors ===
 
 impl GitMirrors {
-    /// Removes copies that nobody used for [`KEEP_MIRRORS`], but for those of these addresses; gives how many
-    /// went. What lives of one in memory finds it gone, and makes it anew.
+    /// Removes copies that were not used for [`KEEP_MIRRORS`], except those of these addresses;
+    /// returns the number removed. A [`GitMirror`] in memory whose copy was removed creates it
+    /// again.
     pub fn forget_unused(&self, needed: &HashSet<String>) -> Result<usize, ContentError> {
         let names: HashSet<String> = needed.iter().map(|it| directory_name(it)).collect();
         let mut gone = 0;
         for path in entries(self.directory())? {
             match path.extension().and_then(|it| it.to_str()) {
-                // Of a collection that was killed.
+                // A leftover of a collection that was killed.
                 Some("retired") => remove(&path)?,
                 Some("git") => {
                     let name = path.file_name().and_then(|it| it.to_str());
@@ -70,11 +73,11 @@ impl GitMirrors {
         Ok(gone)
     }
 
-    /// `false`: somebody writes to it.
+    /// Removes a copy; `false` if it is being written.
     fn retire(&self, path: &Path) -> Result<bool, ContentError> {
         let retired = path.with_extension("retired");
         {
-            // Nobody gets it meanwhile.
+            // No task can get the copy meanwhile.
             let mirrors = self.all();
             let known = mirrors.values().find(|it| it.directory() == path);
             let locked = known.map(|mirror| mirror.try_lock());
@@ -94,7 +97,7 @@ impl GitMirrors {
         Ok(true)
     }
 
-    /// What all copies take.
+    /// Disk space of all copies in bytes.
     pub fn bytes(&self) -> Result<u64, ContentError> {
         let (mut bytes, mut left) = (0, vec![self.directory().to_owned()]);
         while let Some(directory) = left.pop() {
@@ -113,7 +116,8 @@ impl GitMirrors {
     }
 }
 
-/// Whether nothing names it, and nobody used it for long. Of one of which nothing is known, the time begins now.
+/// True if a copy is not needed and was not used for long. Without a record of its use, the time
+/// begins now.
 fn is_unused(path: &Path, needed: &HashSet<String>) -> Result<bool, ContentError> {
     let note = path.with_extension("used");
     let Some(age) = since(&note) else {
@@ -121,17 +125,17 @@ fn is_unused(path: &Path, needed: &HashSet<String>) -> Result<bool, ContentError
         return Ok(false);
     };
     let of = fs::read_to_string(&note).unwrap_or_default();
-    // Its address may have credentials, and then only the note tells what it is of.
+    // Its address may contain credentials, and then only the note identifies it.
     let is_needed = needed
         .iter()
         .any(|remote| without_credentials(remote) == of);
     Ok(age > KEEP_MIRRORS && !is_needed)
 }
 
-/// How long ago a file was written; `None`: it is not there.
+/// Time since a file was written; `None` if it does not exist.
 fn since(path: &Path) -> Option<Duration> {
     let written = fs::metadata(path).ok()?.modified().ok()?;
-    // One that lies ahead is now.
+    // A time in the future counts as now.
     Some(
         SystemTime::now()
             .duration_since(written)

@@ -1,4 +1,4 @@
-//! Why an environment is not resolved: [`ResolveError`], [`ModuleError`].
+//! Errors of resolving an environment: [`ResolveError`], [`ModuleError`].
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,84 +10,84 @@ use crate::git::{GitError, Wanted};
 use crate::source::{DefinedError, FilterError};
 use crate::svn::SvnError;
 
-/// Why an environment cannot be resolved.
+/// The error for an environment that cannot be resolved.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ResolveError {
-    /// The Puppetfile makes no sense.
+    /// The Puppetfile is invalid.
     #[error("{file} of the branch {branch}: {mistakes}")]
     Puppetfile {
-        /// Its name.
+        /// Name of the Puppetfile.
         file: String,
-        /// Where.
+        /// Branch that contains it.
         branch: String,
-        /// All that is wrong.
+        /// All errors in the Puppetfile.
         mistakes: puppetfile::Mistakes,
     },
-    /// It is not UTF-8.
+    /// The Puppetfile is not UTF-8.
     #[error("{file} of the branch {branch} is not UTF-8")]
     Encoding {
-        /// Its name.
+        /// Name of the Puppetfile.
         file: String,
-        /// Where.
+        /// Branch that contains it.
         branch: String,
     },
-    /// What the environment's own files are.
+    /// The environment's own files cannot be resolved.
     #[error("the control repository: {0}")]
     Control(Arc<ModuleError>),
-    /// A list and the Puppetfile name the same modules, and the list says that this is a mistake.
+    /// A list and the Puppetfile declare the same modules, and the list defines this as an error.
     #[error("{place} and the Puppetfile both name {names}, and module_conflicts is error")]
     Conflict {
-        /// The list.
+        /// The list, for messages.
         place: String,
-        /// Which.
+        /// Names of the modules.
         names: String,
     },
-    /// Modules that cannot be had.
+    /// Modules cannot be resolved.
     #[error("{}", shown(.0))]
     Modules(Vec<(String, Arc<ModuleError>)>),
 }
 
-/// Why a module cannot be had.
+/// The error for a module that cannot be resolved.
 #[derive(Debug, thiserror::Error)]
 pub enum ModuleError {
-    /// Its repository.
+    /// Its repository cannot be used.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// Its repository, which another module asked too.
+    /// Its repository, which another module uses too, cannot be used.
     #[error("{0}")]
     Asked(Arc<GitError>),
-    /// Its repository has no such thing.
+    /// Its repository does not have the reference.
     #[error("{remote} has no {wanted}{}", fallback(.default))]
     NoSuch {
-        /// The address, without credentials.
+        /// The repository, without credentials.
         remote: String,
-        /// What was asked for.
+        /// The requested reference.
         wanted: Wanted,
-        /// What would have been taken instead.
+        /// The default that was tried too, if any.
         default: Option<String>,
     },
-    /// Neither the Puppetfile nor the settings say.
+    /// Neither the Puppetfile nor the settings name a reference.
     #[error("{place} names no branch, tag or commit; add one, or set a default (default_ref)")]
     Unnamed {
         /// A line of the Puppetfile, or of a list.
         place: String,
     },
-    /// A source's filter.
+    /// A source's filter failed.
     #[error(transparent)]
     Filter(#[from] FilterError),
-    /// The names of a source's branches.
+    /// A source's branch names cannot be converted.
     #[error("strip_component: {0}")]
     Strip(#[from] SearchError),
-    /// A source's list.
+    /// A source's list cannot be used.
     #[error(transparent)]
     Defined(#[from] DefinedError),
-    /// The address of its Forge.
+    /// Its Forge or archive cannot be used.
     #[error(transparent)]
     Archive(#[from] ArchiveError),
-    /// Subversion.
+    /// Subversion failed.
     #[error(transparent)]
     Svn(#[from] SvnError),
-    /// What was asked for another environment too.
+    /// The same query failed for another environment.
     #[error("{0}")]
     Again(Arc<ModuleError>),
 }

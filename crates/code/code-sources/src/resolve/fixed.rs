@@ -1,31 +1,31 @@
-//! An environment's own files, looked up: [`FixedControl`].
+//! An environment's own files, resolved: [`FixedControl`].
 
 use crate::git::Commit;
 use crate::source::{Base, FoundEnvironment};
 use crate::svn::Address;
 use code_store::lock::{ControlKind, LockedControl};
 
-/// What an environment's own files are, and will be whenever it is asked.
+/// The exact version of an environment's own files, which never changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FixedControl {
-    /// A commit.
+    /// A commit of a git repository.
     Git {
         /// The repository's address.
         remote: String,
         commit: Commit,
     },
-    /// A revision.
+    /// A revision of a Subversion repository.
     Svn { address: Address, revision: u64 },
     /// An archive with this checksum.
     Tarball { location: String, sha256: String },
-    /// It has none.
+    /// The environment has no files of its own.
     Plain,
 }
 
 // === impl FixedControl ===
 
 impl FixedControl {
-    /// What names it among all that there are.
+    /// A unique text for this version.
     pub fn id(&self) -> String {
         match self {
             Self::Git { commit, .. } => commit.to_string(),
@@ -35,7 +35,7 @@ impl FixedControl {
         }
     }
 
-    /// What it was in a version; `None`: a lock that somebody damaged.
+    /// The version in a lock; `None` if the lock is damaged.
     pub fn of(found: &FoundEnvironment, control: &LockedControl) -> Option<Self> {
         match &found.base {
             Base::Commit(commit) => Some(Self::Git {

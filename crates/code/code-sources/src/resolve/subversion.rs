@@ -1,15 +1,16 @@
-//! What is asked of Subversion: branches, and the numbers of revisions.
+//! Queries of Subversion: branches, and the numbers of revisions.
 
 use super::{ModuleError, Question, ResolveRound};
 use crate::svn::{self, Address, SvnError};
 
-/// Where Subversion has the newest, by its own custom, and the others; and which environment the newest is.
+/// Directories of the newest version and of the branches, by Subversion's convention; `trunk` is
+/// also the name of the newest version's environment.
 const TRUNK: &str = "trunk";
 const BRANCHES: &str = "branches";
 const PRODUCTION: &str = "production";
 
 impl ResolveRound {
-    /// The branches of a source in Subversion, trunk among them, and where each is.
+    /// The branches of a source in Subversion, including trunk, with their addresses.
     pub async fn svn_branches(
         &self,
         remote: &Address,
@@ -33,7 +34,7 @@ impl ResolveRound {
         Ok(branches)
     }
 
-    /// The number of a revision. One that is a number itself is not asked for.
+    /// The number of a revision. One that is already a number needs no query.
     pub(super) async fn revision(
         &self,
         address: &Address,

@@ -1,9 +1,9 @@
-//! `filter_command`: which branches of a source are environments, as a program says. Main function:
-//! [`keeps`].
+//! `filter_command`: a program that decides which branches of a source are environments. Main
+//! function: [`keeps`].
 //!
-//! As r10k does it: it is given the branch in `R10K_BRANCH`, the source in `R10K_NAME` and our copy of the
-//! repository in `GIT_DIR`; exit code 0 keeps the branch. The rule that must hold: a program that does not
-//! run says nothing of any branch, so the source counts as one that cannot be asked.
+//! As in r10k, it receives the branch in `R10K_BRANCH`, the source in `R10K_NAME` and the local
+//! copy of the repository in `GIT_DIR`; exit code 0 keeps the branch. Invariant: a program that
+//! does not run decides about no branch, so the source counts as unreachable.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -13,7 +13,7 @@ use tokio::process::Command;
 use crate::defaults::{FILTER_BYTES, FILTER_TIMEOUT};
 use crate::program::{self, one_line};
 
-/// The program said nothing of a branch.
+/// The error for a program that did not decide about a branch.
 #[derive(Debug, thiserror::Error)]
 #[error("the filter_command does not say whether the branch {branch} is an environment: {why}")]
 pub struct FilterError {
@@ -21,10 +21,10 @@ pub struct FilterError {
     why: String,
 }
 
-/// How a shell says that it cannot run something.
+/// Exit codes of a shell that cannot run a program.
 const CANNOT_RUN: &[i32] = &[126, 127];
 
-/// Whether a branch is an environment.
+/// Runs the program and returns true if a branch is an environment.
 pub(crate) async fn keeps(
     command: &str,
     source: &str,

@@ -1,7 +1,7 @@
-//! Where environments come from: [`Source`], and the names that branches get as environments.
+//! The sources of environments: [`Source`], and the names of environments from branches.
 //!
-//! The rules that must hold: a branch has one name everywhere, r10k's; and two branches that would get the
-//! same name are a fault that is told, not a race.
+//! Invariants: a branch has one name everywhere, the same as in r10k; and two branches that would
+//! get the same name are a reported error, not a race.
 
 pub mod defined;
 pub mod filter;
@@ -26,74 +26,74 @@ use crate::svn::{Address, Login};
 /// A repository whose branches are environments, or a list of environments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
-    /// For people.
+    /// Name of the source, for messages.
     pub name: String,
-    /// What says which environments there are.
+    /// The kind of the source.
     pub kind: SourceKind,
     /// The repository's address; empty for lists.
     pub remote: String,
-    /// What the names of its environments begin with, and an underscore.
+    /// Prefix of the names of its environments, followed by an underscore; `None`: no prefix.
     pub prefix: Option<String>,
-    /// What is taken off branches' names.
+    /// The part that is removed from branch names; `None`: nothing.
     pub strip_component: Option<BranchStrip>,
-    /// Branches that begin so are no environments.
+    /// Branches with one of these prefixes are not environments.
     pub ignore_branch_prefixes: Vec<String>,
-    /// What becomes of names that no environment can have.
+    /// Treatment of branch names that no environment can have.
     pub invalid_branches: InvalidBranches,
-    /// `Puppetfile`.
+    /// Name of the file, `Puppetfile` by default.
     pub puppetfile: String,
-    /// For the shell: which branches are environments.
+    /// Shell command that decides which branches are environments; `None`: all are.
     pub filter_command: Option<String>,
 }
 
-/// What says which environments a source has.
+/// The kind of a source, which determines its environments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SourceKind {
-    /// The branches of a git repository.
+    /// Environments are the branches of a git repository.
     Git,
-    /// Trunk and branches of a repository of Subversion.
+    /// Environments are trunk and branches of a Subversion repository.
     Svn {
-        /// Who asks.
+        /// Credentials for the repository; `None`: the user's own settings of Subversion.
         login: Option<Login>,
     },
-    /// A YAML file that names all of them.
+    /// A YAML file that defines all environments.
     Yaml {
-        /// Where it is.
+        /// Path of the file.
         config: PathBuf,
     },
-    /// A directory with a YAML file for each.
+    /// A directory with a YAML file for each environment.
     YamlDir {
-        /// Where it is.
+        /// Path of the directory.
         config: PathBuf,
     },
-    /// What a program prints, as YAML or JSON.
+    /// The output of a program, as YAML or JSON.
     Exec {
-        /// For the shell.
+        /// Path of the program, which is run without a shell and without arguments.
         command: String,
     },
 }
 
-/// An environment that a source has.
+/// An environment of a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundEnvironment {
-    /// Its name.
+    /// Name of the environment.
     pub environment: EnvironmentName,
-    /// Where it comes from.
+    /// The source of the environment.
     pub source: Arc<Source>,
-    /// What it is called there: a branch, or an entry of a list.
+    /// Its name in the source: a branch, or an entry of a list.
     pub branch: String,
-    /// Where its own files are.
+    /// Location of its own files.
     pub base: Base,
-    /// What a list says of it.
+    /// Its definition in a list; `None` for a branch.
     pub definition: Option<Arc<EnvironmentDefinition>>,
 }
 
-/// Where an environment's own files are: all but those of its modules.
+/// Location of an environment's own files, which are all except those of its modules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Base {
-    /// What a branch of the source's repository is at.
+    /// The current commit of a branch of the source's repository.
     Commit(Commit),
-    /// What of a git repository.
+    /// A reference in a git repository.
     Git {
         /// The repository's address.
         remote: String,
@@ -102,35 +102,35 @@ pub enum Base {
     },
     /// A directory in Subversion.
     Svn {
-        /// Where it is.
+        /// Address of the directory.
         address: Address,
-        /// Which revision; `None`: the newest.
+        /// The revision; `None`: the newest.
         wanted: Option<String>,
     },
-    /// An archive.
+    /// An archive with the files.
     Tarball {
-        /// Its address.
+        /// URL or path of the archive.
         location: String,
-        /// `None`: what it is when it comes first.
+        /// The expected checksum; `None`: that of the first download.
         sha256: Option<String>,
     },
-    /// It has none.
+    /// The environment has no files of its own.
     Plain,
 }
 
-/// The environments of all sources, and branches that are none.
+/// The environments of all sources, and branches that are not environments.
 #[derive(Clone, Debug, Default)]
 pub struct Environments {
-    /// By their names.
+    /// The environments, sorted by name.
     pub found: BTreeMap<EnvironmentName, FoundEnvironment>,
-    /// What is wrong with other branches.
+    /// The errors of the other branches.
     pub refused: Vec<NameError>,
 }
 
 // === impl Source ===
 
 impl Source {
-    /// The repository of a source in Subversion; `None`: it is none.
+    /// The repository of a source in Subversion; `None` for other sources.
     pub fn svn(&self) -> Option<Address> {
         match &self.kind {
             SourceKind::Svn { login } => Some(Address {
@@ -156,7 +156,7 @@ impl Source {
         }
     }
 
-    /// The environment that a branch is, or an entry of a list; `None`: it is none.
+    /// The environment of a branch, or of an entry of a list; `None` if it is none.
     pub fn environment(&self, branch: &str) -> Option<EnvironmentName> {
         match self.is_ignored(branch) {
             true => None,
@@ -173,13 +173,13 @@ impl Source {
 // === impl FoundEnvironment ===
 
 impl FoundEnvironment {
-    /// The name of its Puppetfile.
+    /// Name of the environment's Puppetfile.
     pub fn puppetfile(&self) -> &str {
         let named = self.definition.as_ref();
         named.map_or(&self.source.puppetfile, |it| &it.puppetfile)
     }
 
-    /// What its branch is at, if the source said so.
+    /// The commit of its branch, if the source determined it.
     pub fn commit(&self) -> Option<&Commit> {
         match &self.base {
             Base::Commit(commit) => Some(commit),
@@ -187,7 +187,8 @@ impl FoundEnvironment {
         }
     }
 
-    /// What modules follow that follow their environment's branch; `None`: it has none.
+    /// The reference for modules that follow their environment's branch; `None` if it has no
+    /// branch.
     pub(crate) fn control_branch(&self) -> Option<Wanted> {
         match &self.base {
             Base::Commit(_) => Some(Wanted::Branch(self.branch.clone())),
@@ -200,8 +201,8 @@ impl FoundEnvironment {
 // === impl Environments ===
 
 impl Environments {
-    /// Adds what a source has, but for branches that its filter dropped.
-    /// If nobody can say what a branch is called, it is not known which environments there are.
+    /// Adds the branches of a source, except those that its filter excluded. If the name of one
+    /// cannot be determined, the set of environments is unknown, which is an error.
     pub fn add(
         &mut self,
         source: &Arc<Source>,
@@ -227,7 +228,7 @@ impl Environments {
         Ok(())
     }
 
-    /// Adds what a repository of Subversion has.
+    /// Adds the branches of a Subversion repository.
     pub fn add_svn(
         &mut self,
         source: &Arc<Source>,
@@ -255,7 +256,7 @@ impl Environments {
         Ok(())
     }
 
-    /// Adds what a list has. Its names were looked at when it was read.
+    /// Adds the environments of a list. Their names were checked when it was read.
     pub fn add_defined(&mut self, source: &Arc<Source>, definitions: Vec<EnvironmentDefinition>) {
         for definition in definitions {
             self.insert(FoundEnvironment {
@@ -268,7 +269,8 @@ impl Environments {
         }
     }
 
-    /// The first stays: which of two is meant, nobody can know.
+    /// Adds an environment. If its name is taken, the first one stays: there is no way to know
+    /// which is intended.
     fn insert(&mut self, found: FoundEnvironment) {
         match self.found.get(&found.environment) {
             Some(first) => self.refused.push(NameError::Taken {

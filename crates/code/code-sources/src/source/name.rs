@@ -1,8 +1,8 @@
-//! From a branch to an environment's name. Main function: [`environment`].
+//! Conversion of a branch to an environment's name. Main function: [`environment`].
 //!
-//! As r10k does it: `strip_component` goes, what is no letter, digit or underscore becomes an underscore,
-//! and the prefix comes before it with an underscore. The rule that must hold: whatever a branch is called,
-//! the name is one part of a path.
+//! As in r10k, `strip_component` is removed, characters other than letters, digits and underscores
+//! become underscores, and the prefix is prepended with an underscore. Invariant: whatever the
+//! branch's name, the result is a single component of a path.
 
 use std::borrow::Cow;
 
@@ -11,57 +11,57 @@ use ruby_regex::SearchError;
 
 use super::Source;
 
-/// What becomes of branches whose names no environment can have.
+/// Treatment of branches with names that no environment can have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InvalidBranches {
-    /// Other signs become underscores.
+    /// Invalid characters become underscores.
     Correct,
-    /// The same, and it is told.
+    /// Invalid characters become underscores, with a warning.
     #[default]
     CorrectAndWarn,
-    /// They are no environments, and it is told.
+    /// The branches are not environments, with an error.
     Error,
 }
 
-/// Why a branch is no environment.
+/// The reason for which a branch is not an environment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// The settings refuse it.
+    /// The settings refuse the name.
     #[error(
         "the branch {branch:?} of the source {source_name} cannot be an environment's name: letters, digits \
          and underscores; {corrected:?} would do"
     )]
     Invalid {
-        /// Which.
+        /// Name of the branch.
         branch: String,
-        /// Of which source.
+        /// Name of its source.
         source_name: String,
-        /// What it could be called.
+        /// A valid name for it.
         corrected: String,
     },
-    /// Nobody can say what is left of it.
+    /// `strip_component` cannot be evaluated.
     #[error("strip_component: {0}")]
     Strip(#[from] SearchError),
-    /// Another branch has the name.
+    /// Another branch has the same name as an environment.
     #[error(
         "the branch {branch:?} of the source {source_name} would be the environment {environment}, which the \
          branch {first:?} of {first_source} is already"
     )]
     Taken {
-        /// The name.
+        /// Name of the environment.
         environment: EnvironmentName,
-        /// Which.
+        /// Name of the branch.
         branch: String,
-        /// Of which source.
+        /// Name of its source.
         source_name: String,
-        /// Whose it is.
+        /// The branch that has the name already.
         first: String,
-        /// Of which source.
+        /// The source of that branch.
         first_source: String,
     },
 }
 
-/// Of an entry of a list: r10k puts no signs of such a name right, so neither is it done here.
+/// The name from an entry of a list. As in r10k, invalid characters in it are not corrected.
 pub(super) fn listed(source: &Source, entry: &str) -> Option<EnvironmentName> {
     prefixed(source, &stripped(source, entry).ok()?)
         .parse()

@@ -1,25 +1,25 @@
-//! `strip_component`: what is taken off branches' names. Main type: [`BranchStrip`].
+//! `strip_component`: the part that is removed from branch names. Main type: [`BranchStrip`].
 
 use std::borrow::Cow;
 
 use ruby_regex::{Regex, RegexError, SearchError};
 
-/// What goes.
+/// The part to remove.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BranchStrip {
-    /// What names begin with.
+    /// A fixed text at the beginning of names.
     Begin(String),
-    /// Whatever matches, wherever it stands.
+    /// All matches of an expression, at any position.
     Matches(Regex),
 }
 
 // === impl BranchStrip ===
 
 impl BranchStrip {
-    /// As r10k writes it: between slashes it is a regular expression of Ruby.
+    /// Parses r10k's notation: a text between slashes is a regular expression of Ruby.
     ///
     /// # Errors
-    /// If Ruby would not take it.
+    /// The regular expression is invalid in Ruby.
     pub fn parse(text: &str) -> Result<Self, RegexError> {
         let inner = text.strip_prefix('/').and_then(|it| it.strip_suffix('/'));
         match inner {
@@ -28,7 +28,7 @@ impl BranchStrip {
         }
     }
 
-    /// What is left of a name.
+    /// Removes the part from a name.
     pub fn of<'n>(&self, name: &'n str) -> Result<Cow<'n, str>, SearchError> {
         match self {
             Self::Begin(begin) => Ok(name.strip_prefix(begin.as_str()).unwrap_or(name).into()),

@@ -29,7 +29,7 @@ impl TreeFetcher {
         });
     }
 
-    /// The tree of a revision, which is brought and looked at if it is not here.
+    /// The tree of a revision, which is exported and checked if it is not stored.
     pub async fn revision_here(
         &self,
         address: &Address,
@@ -58,7 +58,7 @@ impl TreeFetcher {
         looked.await.map_err(|_| TakeError::Broken)?
     }
 
-    /// Where it is noted which tree a revision is.
+    /// Path of the note with the tree of a revision.
     fn svn_note(&self, address: &Address, revision: u64) -> PathBuf {
         let url = address.shown();
         self.svn_notes.join(revision_note_name(&url, revision))

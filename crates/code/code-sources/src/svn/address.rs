@@ -1,23 +1,23 @@
-//! What may be asked of Subversion: [`checked`] addresses and [`wanted`] revisions.
+//! Checks for calls of Subversion: [`checked`] addresses and [`wanted`] revisions.
 //!
-//! The rule that must hold: no text of a Puppetfile becomes an option, or a program to run.
+//! Invariant: no text of a Puppetfile becomes an option, or a program to run.
 
 use super::SvnError;
 use crate::remote_address::without_credentials;
 
-/// Which revision.
+/// The revision that a Puppetfile requires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// This one. It never changes.
+    /// The revision of this number, which never changes.
     Number(u64),
-    /// `HEAD`, or a date in braces: must be asked.
+    /// `HEAD`, or a date in braces: its number must be queried.
     Asked(String),
 }
 
-/// `svn+` and any other word would run a program of the user's settings.
+/// Permitted schemes. `svn+` with any other word would run a program of the user's settings.
 const SCHEMES: &[&str] = &["file", "http", "https", "svn", "svn+ssh"];
 
-/// An address as `svn` may have it.
+/// Checks that an address may be passed to `svn`.
 pub fn checked(url: &str) -> Result<&str, SvnError> {
     let wrong = || SvnError::Address(without_credentials(url));
     let (scheme, rest) = url.split_once("://").ok_or_else(wrong)?;
@@ -33,7 +33,7 @@ pub fn checked(url: &str) -> Result<&str, SvnError> {
     }
 }
 
-/// A name as a part of an address.
+/// Escapes a name for use as a part of an address.
 pub fn escaped(name: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
     let bytes = name.bytes();
@@ -44,7 +44,7 @@ pub fn escaped(name: &str) -> String {
     parts.collect()
 }
 
-/// What a Puppetfile asks for.
+/// Parses the revision that a Puppetfile names.
 pub fn wanted(url: &str, named: Option<&str>) -> Result<Wanted, SvnError> {
     let Some(named) = named else {
         return Ok(Wanted::Asked("HEAD".to_owned()));

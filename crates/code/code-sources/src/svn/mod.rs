@@ -1,8 +1,10 @@
-//! Subversion, through the `svn` program: it has people's credentials, certificates and SSH. Main type: [`Svn`].
+//! Subversion, through the `svn` program, which has the user's credentials, certificates and SSH.
+//! Main type: [`Svn`].
 //!
-//! There is no copy of a repository: a revision of a directory is exported, taken into the store and kept there.
-//! The rules that must hold:
-//! - nothing of a repository is ever run, and `svn:externals` are not followed;
+//! There is no copy of a repository: a revision of a directory is exported, stored and kept in the
+//! code store. Invariants:
+//!
+//! - nothing of a repository is ever executed, and `svn:externals` are not followed;
 //! - a password is in no command line and in no message.
 
 mod address;
@@ -29,107 +31,108 @@ use code_store::content::{ContentError, IntakeError, TreePathError};
 use code_store::defaults::{TREE_BYTES, TREE_FILES};
 use code_store::hold::DirectoryLock;
 
-/// How `svn` is run. Cheap to clone.
+/// Settings for the execution of `svn`. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Svn {
     hold: DirectoryLock,
 }
 
-/// Who asks.
+/// Credentials for a repository.
 #[derive(Clone, Debug)]
 pub struct Login {
-    /// His name.
+    /// User name for the repository.
     pub username: String,
-    /// `None`: as the user's own settings of Subversion say.
+    /// Password; `None`: as in the user's own settings of Subversion.
     pub password: Option<SecretString>,
 }
 
 /// A directory of a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// Its URL.
+    /// URL of the directory.
     pub url: String,
-    /// `None`: as the user's own settings of Subversion say.
+    /// Credentials; `None`: as in the user's own settings of Subversion.
     pub login: Option<Login>,
 }
 
-/// Why `svn` did not do what it should.
+/// The error of a call of `svn`.
 #[derive(Debug, thiserror::Error)]
 pub enum SvnError {
-    /// It could not be started.
+    /// The program could not be started.
     #[error("cannot run svn; install it (Debian: subversion), or put it into PATH")]
     Start(#[source] io::Error),
-    /// It said no, took too long, or printed too much.
+    /// The program failed, exceeded its time limit, or printed more than the limit.
     #[error("svn {verb} of {url}: {why}")]
     Failed {
-        /// What it was to do.
+        /// The subcommand of `svn`.
         verb: &'static str,
         /// The directory, without credentials.
         url: String,
-        /// What happened.
+        /// Description of the error.
         why: String,
     },
-    /// An address that is none.
+    /// An invalid address.
     #[error("{0:?} is no address of Subversion: file, http, https, svn or svn+ssh")]
     Address(String),
-    /// A password of nobody.
+    /// A password without a user name.
     #[error("a password is named for {0}, and no username")]
     Username(String),
-    /// A password that cannot be handed over.
+    /// A password that cannot be passed to `svn`.
     #[error("the password for {0} has more than {SVN_PASSWORD_BYTES} bytes, or a line's end in it")]
     Password(String),
-    /// A revision that is none.
+    /// An invalid revision.
     #[error("{wanted:?} is no revision of {url}: a number, HEAD, or a date in braces")]
     Revision {
         /// The directory, without credentials.
         url: String,
-        /// What was asked for.
+        /// The requested revision.
         wanted: String,
     },
-    /// A repository without what a source needs.
+    /// A repository without the directories that a source needs.
     #[error("{0} has neither trunk nor branches")]
     NoBranches(String),
-    /// What it has is too much.
+    /// The content exceeds the limits of a tree.
     #[error("{url} has more than {TREE_FILES} files or {TREE_BYTES} bytes")]
     TooLarge {
         /// The directory, without credentials.
         url: String,
     },
-    /// A path that cannot be.
+    /// A path is invalid.
     #[error("revision {revision} of {url}: {error}")]
     Path {
-        /// Which.
+        /// Number of the revision.
         revision: u64,
         /// The directory, without credentials.
         url: String,
-        /// Why.
+        /// The error of the path.
         error: TreePathError,
     },
-    /// What is in it, or where it goes.
+    /// A file cannot be stored.
     #[error("revision {revision} of {url}: {error}")]
     Intake {
-        /// Which.
+        /// Number of the revision.
         revision: u64,
         /// The directory, without credentials.
         url: String,
-        /// Why.
+        /// The error of the store.
         error: IntakeError,
     },
-    /// The store.
+    /// The code store failed.
     #[error(transparent)]
     Content(#[from] ContentError),
-    /// A bug.
+    /// An internal error, which is a bug.
     #[error("something that cannot happen did (a bug; please report it)")]
     Broken,
 }
 
-/// What is kept of our own environment: where programs and credentials are.
+/// Variables of Tutti's own environment that `svn` receives: those that locate programs and
+/// credentials.
 const KEPT: &[&str] = &["PATH", "HOME", "USER", "SSH_AUTH_SOCK", "TMPDIR"];
 
 // === impl Login ===
 
 impl Login {
-    /// Of what somebody wrote; `None`: he wrote nothing.
+    /// Credentials from the settings; `None` if there are none.
     pub fn of(
         username: Option<String>,
         password: Option<String>,
@@ -160,7 +163,7 @@ impl Eq for Login {}
 // === impl Address ===
 
 impl Address {
-    /// Of a module, with the revision that it names.
+    /// The address of a module, with the revision that it names.
     pub fn of(source: &puppetfile::Source) -> Result<(Self, Option<&str>), SvnError> {
         let puppetfile::Source::Svn {
             remote,
@@ -179,12 +182,12 @@ impl Address {
         Ok((address, revision.as_deref()))
     }
 
-    /// Without credentials.
+    /// The URL without credentials.
     pub fn shown(&self) -> String {
         without_credentials(&self.url)
     }
 
-    /// A directory below it.
+    /// The address of a directory below this one.
     pub(crate) fn below(&self, path: &str) -> Self {
         let url = self.url.trim_end_matches('/');
         Self {
@@ -193,7 +196,8 @@ impl Address {
         }
     }
 
-    /// For the command line, looked up where it is now, whatever signs are in it.
+    /// The URL as an argument, with a peg revision mark so that it is looked up as it is now,
+    /// whatever characters it contains.
     fn pegged(&self) -> Result<String, SvnError> {
         Ok(format!("{}@", checked(&self.url)?))
     }
@@ -206,7 +210,7 @@ impl Svn {
         Self { hold }
     }
 
-    /// The revision that changed a directory last, seen from the one that is asked for.
+    /// The last revision that changed a directory, as of the requested one.
     pub(crate) async fn revision(&self, address: &Address, wanted: &str) -> Result<u64, SvnError> {
         let pegged = address.pegged()?;
         let arguments = [
@@ -235,7 +239,7 @@ impl Svn {
         Ok(names.map(str::to_owned).collect())
     }
 
-    /// Writes the files of a revision into a directory that is made for them.
+    /// Writes the files of a revision into a new directory.
     async fn export(&self, address: &Address, revision: u64, to: &Path) -> Result<(), SvnError> {
         let pegged = address.pegged()?;
         let to_text = to.to_str().ok_or(SvnError::Broken)?;
@@ -272,7 +276,8 @@ impl Svn {
             }
         }
         command
-            // Names of files are UTF-8 to Subversion; what `$Date$` becomes must not depend on the machine.
+            // Names of files are UTF-8 to Subversion; the expansion of `$Date$` must not depend on
+            // the machine.
             .env("LC_ALL", "C.UTF-8")
             .env("TZ", "UTC")
             .env("SVN_SSH", "ssh -oBatchMode=yes")
@@ -287,7 +292,7 @@ impl Svn {
                 command.arg("--password-from-stdin");
                 command.stdin(piped(password, address)?);
             }
-            // If we are killed, it keeps the lock of the directory, and is ended.
+            // If this process is killed, `svn` keeps the lock of the directory, and is then ended.
             None => drop(command.stdin(self.hold.stdin().map_err(SvnError::Start)?)),
         }
         command.args(arguments);
@@ -315,7 +320,7 @@ fn failed(verb: &'static str, address: &Address, why: &str) -> SvnError {
     }
 }
 
-/// A pipe with the password in it, which has room for it.
+/// A pipe that contains the whole password.
 fn piped(password: &SecretString, address: &Address) -> Result<Stdio, SvnError> {
     let password = password.expose_secret();
     if password.len() > SVN_PASSWORD_BYTES || password.contains(['\n', '\0']) {
@@ -327,7 +332,7 @@ fn piped(password: &SecretString, address: &Address) -> Result<Stdio, SvnError> 
     Ok(Stdio::from(reader))
 }
 
-/// Comes back when a directory has more than a tree may have: Subversion itself knows no bounds.
+/// Returns once a directory exceeds the limits of a tree: Subversion itself has no limits.
 async fn too_large(directory: &Path) {
     loop {
         tokio::time::sleep(SVN_LOOK).await;

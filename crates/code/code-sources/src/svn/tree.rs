@@ -1,7 +1,7 @@
 //! The files of a revision: [`take_in`].
 //!
-//! The rule that must hold: a link that Subversion wrote is never followed here; one that leaves the tree is
-//! refused.
+//! Invariant: a link that Subversion wrote is never followed here; one that leads out of the tree
+//! is refused.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -12,14 +12,14 @@ use super::{Address, Svn, SvnError};
 use code_store::content::{Content, ContentError, IntakeError, Manifest, TreeId, TreePath, failed};
 use code_store::defaults::{FILE_BYTES, TREE_BYTES, TREE_FILES};
 
-/// Something that was exported.
+/// The kind of an exported file.
 enum Kind {
     Directory,
     Link,
     File { size_bytes: u64, executable: bool },
 }
 
-/// Brings all files of a revision here and takes them in.
+/// Exports all files of a revision and stores them.
 pub(crate) async fn take_in(
     svn: &Svn,
     address: &Address,
@@ -36,7 +36,7 @@ pub(crate) async fn take_in(
     let (content, url) = (content.clone(), address.shown());
     let taken = tokio::task::spawn_blocking(move || {
         let taken = read(&root, revision, &url, &content);
-        // All was taken in; what cannot be removed now goes at the next start.
+        // Everything was stored; files that cannot be removed now are removed at the next start.
         drop(staged);
         taken
     });
@@ -86,7 +86,7 @@ fn read(
     intake.finish().map_err(wrong)
 }
 
-/// What is in a directory.
+/// The entries of a directory.
 fn entries(directory: &Path) -> Result<Vec<(PathBuf, Kind)>, ContentError> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).map_err(failed("read", directory))? {
@@ -107,7 +107,7 @@ fn entries(directory: &Path) -> Result<Vec<(PathBuf, Kind)>, ContentError> {
     Ok(found)
 }
 
-/// Whether a directory that is being written has more than a tree may have.
+/// True if a directory that is being written exceeds the limits of a tree.
 pub(super) fn is_too_large(root: &Path) -> bool {
     is_larger(root, TREE_FILES, TREE_BYTES)
 }
@@ -116,7 +116,7 @@ fn is_larger(root: &Path, most_files: usize, most_bytes: u64) -> bool {
     let (mut files, mut bytes) = (0, 0);
     let mut directories = vec![root.to_owned()];
     while let Some(directory) = directories.pop() {
-        // What is renamed meanwhile is seen the next time.
+        // An entry that is renamed meanwhile is counted the next time.
         for (path, kind) in entries(&directory).unwrap_or_default() {
             match kind {
                 Kind::Directory => directories.push(path),

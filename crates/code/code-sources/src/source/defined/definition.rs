@@ -1,5 +1,5 @@
-//! A list of environments as it was read: [`EnvironmentDefinition`] of an environment, [`Document`], and why a list cannot be
-//! used, [`DefinedError`].
+//! A parsed list of environments: [`EnvironmentDefinition`] of an environment, [`Document`], and
+//! the error for an unusable list, [`DefinedError`].
 
 use std::collections::BTreeSet;
 use std::io;
@@ -10,83 +10,83 @@ use puppetfile::{Mod, Puppetfile};
 
 use crate::source::Base;
 
-/// What a list says of an environment.
+/// The definition of an environment in a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EnvironmentDefinition {
-    /// Its name here.
+    /// Name of the environment on this server.
     pub environment: EnvironmentName,
-    /// The name of the entry.
+    /// Name of the entry in the list.
     pub name: String,
-    /// Where its own files are.
+    /// Location of the environment's own files.
     pub base: Base,
-    /// The name of its Puppetfile, in its own files.
+    /// Name of its Puppetfile, within its own files.
     pub puppetfile: String,
-    /// Modules beside those of the Puppetfile; each says where it goes.
+    /// Modules in addition to those of the Puppetfile; each with its directory.
     pub modules: Vec<Mod>,
-    /// What becomes of modules that the Puppetfile names too.
+    /// Treatment of modules that the Puppetfile declares too.
     pub conflicts: ModuleConflicts,
-    /// The list, for people.
+    /// The list, for messages.
     pub place: String,
 }
 
-/// What becomes of a module that both the list and the Puppetfile name. The list's is the one that counts.
+/// Treatment of a module that both the list and the Puppetfile declare. The list's module is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ModuleConflicts {
-    /// It is told.
+    /// The list's module is used, with a warning.
     #[default]
     OverrideAndWarn,
-    /// Nothing is said.
+    /// The list's module is used, without a warning.
     Override,
     /// The environment is not deployed.
     Error,
 }
 
-/// Why a list cannot be used.
+/// The error for an unusable list.
 #[derive(Debug, thiserror::Error)]
 pub enum DefinedError {
-    /// The disk.
+    /// The list cannot be read.
     #[error("cannot read {}", path.display())]
     Read {
-        /// What.
+        /// Path of the file or directory.
         path: PathBuf,
-        /// Why.
+        /// The error of the read.
         source: io::Error,
     },
-    /// What was read as a whole.
+    /// The list as a whole is invalid.
     #[error("{place} {why}")]
     Document {
-        /// The list.
+        /// The list, for messages.
         place: String,
-        /// What is wrong.
+        /// Description of the error.
         why: String,
     },
-    /// It is no YAML.
+    /// The list is not YAML.
     #[error("{place}: {error}")]
     Yaml {
-        /// The list.
+        /// The list, for messages.
         place: String,
-        /// What is wrong, and where.
+        /// Description and position of the error.
         error: psych::Error,
     },
-    /// Something in it.
+    /// An entry of the list is invalid.
     #[error("{place}, line {line}: {what}")]
     Entry {
-        /// The list.
+        /// The list, for messages.
         place: String,
-        /// From 1.
+        /// Line of the entry, counted from 1.
         line: u32,
-        /// What is wrong, and what to write instead.
+        /// Description of the error, and the remedy.
         what: String,
     },
-    /// A bug.
+    /// An internal error, which is a bug.
     #[error("something that cannot happen did (a bug; please report it)")]
     Broken,
 }
 
-/// A list that was read.
+/// A list that was read but not parsed.
 #[derive(Debug)]
 pub(super) struct Document {
-    /// For people.
+    /// The list, for messages.
     pub(super) place: String,
     pub(super) text: String,
 }
@@ -116,8 +116,8 @@ impl Document {
 // === impl EnvironmentDefinition ===
 
 impl EnvironmentDefinition {
-    /// The modules of the environment: those of the list, and of the Puppetfile those that have other names. With
-    /// the names that both have.
+    /// The modules of the environment: those of the list, and those of the Puppetfile with other
+    /// names. Also returns the names that both declare.
     pub fn merged(&self, file: &Puppetfile) -> (Puppetfile, Vec<String>) {
         let names: BTreeSet<&str> = self
             .modules

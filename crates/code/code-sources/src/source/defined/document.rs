@@ -1,7 +1,7 @@
-//! From YAML to definitions: [`environments`], [`environment`].
+//! Conversion of YAML to definitions: [`environments`], [`environment`].
 //!
-//! JSON is read as YAML, which it nearly is; where it is not, it is written anew first. The rule that must
-//! hold: what nobody knows or what stands there twice is a mistake, with its line.
+//! JSON is parsed as YAML, of which it is nearly a subset; where it is not, it is formatted anew
+//! first. Invariant: an unknown or duplicate key is an error, with its line.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ pub(super) fn environments(
     each.collect()
 }
 
-/// The environment that a list of its own says.
+/// The environment of a list that defines only one.
 pub(super) fn environment(
     source: &Source,
     name: &str,
@@ -62,7 +62,7 @@ fn load(list: &Document) -> Result<Node, DefinedError> {
     };
     let document = match psych::load(&list.text, READ) {
         Ok(document) => document,
-        // Tabs and halves of signs, which JSON may have.
+        // Tabs and halves of surrogate pairs, which are valid in JSON.
         Err(error) => match serde_json::from_str::<serde_json::Value>(&list.text) {
             Ok(value) => psych::load(&format!("{value:#}"), READ).map_err(failed)?,
             Err(_) => return Err(failed(error)),
@@ -120,10 +120,10 @@ fn definition(
     read().map_err(|(line, what)| wrong(line, what))
 }
 
-/// A line, and what is wrong there.
+/// A line, and a description of the error there.
 pub(super) type Wrong = (u32, String);
 
-/// Where its own files are.
+/// Location of the environment's own files.
 fn base(options: &mut Options<'_>) -> Result<Base, Wrong> {
     let kind = options.text("type")?;
     match kind.as_ref().map_or("git", |kind| kind.value.as_str()) {

@@ -1,6 +1,6 @@
-//! What a program prints: [`run`].
+//! Execution of a program that prints a list: [`run`].
 //!
-//! The rule that must hold: what a program printed counts only if it says itself that all went well.
+//! Invariant: the output is used only if the program exits with success.
 
 use std::process::Stdio;
 
@@ -10,7 +10,7 @@ use super::definition::{DefinedError, Document};
 use crate::defaults::{SOURCE_BYTES, SOURCE_TIMEOUT};
 use crate::program::{self, one_line};
 
-/// Runs the program, without a shell and without arguments, as r10k does it.
+/// Runs the program, without a shell and without arguments, as r10k does.
 pub(crate) async fn run(command: &str, source: &str) -> Result<Document, DefinedError> {
     let place = format!("what {command} printed for the source {source}");
     let failed = |why: String| DefinedError::Document {

@@ -1,6 +1,6 @@
 //! The files of a list: [`one`], [`all`].
 //!
-//! The rule that must hold: only files are read, and no more of them than their bounds.
+//! Invariant: only regular files are read, and at most up to the limits.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -9,15 +9,15 @@ use std::path::Path;
 use super::definition::{DefinedError, Document};
 use crate::defaults::{SOURCE_BYTES, SOURCE_FILES};
 
-/// How the files of a directory end.
+/// Extension of the files of a directory.
 const ENDING: &str = ".yaml";
 
-/// One file.
+/// Reads one file.
 pub(super) fn one(path: &Path) -> Result<Document, DefinedError> {
     read(path, SOURCE_BYTES).map(|(document, _)| document)
 }
 
-/// The files of a directory, with the names that they give.
+/// Reads the files of a directory, with the names that they define.
 pub(super) fn all(directory: &Path) -> Result<Vec<(String, Document)>, DefinedError> {
     let mut names = Vec::new();
     for entry in std::fs::read_dir(directory).map_err(failed(directory))? {
@@ -25,7 +25,7 @@ pub(super) fn all(directory: &Path) -> Result<Vec<(String, Document)>, DefinedEr
         let Some(name) = name.to_str() else {
             continue;
         };
-        // What begins with a dot is another program's; so r10k has it.
+        // As in r10k, a name that begins with a dot belongs to another program.
         if name.ends_with(ENDING) && !name.starts_with('.') {
             names.push(name.to_owned());
         }
@@ -46,9 +46,9 @@ pub(super) fn all(directory: &Path) -> Result<Vec<(String, Document)>, DefinedEr
     Ok(lists)
 }
 
-/// A file, and how many bytes it has.
+/// Reads a file, and returns its number of bytes too.
 fn read(path: &Path, most: usize) -> Result<(Document, usize), DefinedError> {
-    // To open a pipe would wait for whoever writes to it.
+    // Opening a pipe would block until it is opened for writing.
     let metadata = std::fs::metadata(path).map_err(failed(path))?;
     if !metadata.is_file() {
         return Err(wrong(path, "is no file"));

@@ -1,8 +1,9 @@
-//! Environments that a list names, beside those that are branches: r10k's sources of the types `yaml`, `yamldir`
-//! and `exec`. Main function: [`read`]; what a list says of an environment: [`EnvironmentDefinition`].
+//! Environments that a list defines, in addition to those from branches: r10k's sources of the
+//! types `yaml`, `yamldir` and `exec`. Main function: [`read`]; an environment's definition:
+//! [`EnvironmentDefinition`].
 //!
-//! The rule that must hold: a list that cannot be read as a whole says nothing. Else an environment behind a
-//! mistake would look like one that is gone, and would be taken away.
+//! Invariant: a list that cannot be read completely is not used at all. Otherwise an environment
+//! after an error would look as if it was deleted, and would be removed.
 
 mod definition;
 mod document;
@@ -14,7 +15,7 @@ pub use definition::{DefinedError, EnvironmentDefinition, ModuleConflicts};
 
 use super::{Source, SourceKind};
 
-/// The environments of a list; none for a source that is no list.
+/// The environments of a list; empty for a source that is not a list.
 pub async fn read(source: &Source) -> Result<Vec<EnvironmentDefinition>, DefinedError> {
     let lists = match &source.kind {
         SourceKind::Git | SourceKind::Svn { .. } => return Ok(Vec::new()),

@@ -1,20 +1,21 @@
-//! The options of an entry: [`Options`], and what YAML's values are in a Puppetfile: [`value`].
+//! The options of an entry: [`Options`], and conversion of YAML values to those of a Puppetfile:
+//! [`value`].
 //!
-//! The rule that must hold: a value is quoted in no message, since it may be a secret.
+//! Invariant: no message quotes a value, since it may be a secret.
 
 use psych::{Node, Value};
 use puppetfile::InnerPath;
 
 use super::document::Wrong;
 
-/// The options of an entry that were not looked at yet, with the lines of their keys.
+/// The options of an entry that were not used yet, with the lines of their keys.
 pub(super) struct Options<'n> {
-    /// Of the entry.
+    /// Line of the entry.
     pub(super) line: u32,
     given: Vec<(String, &'n Node, u32)>,
 }
 
-/// A text, and where it stands.
+/// A text with its line.
 pub(super) struct Text {
     pub(super) value: String,
     pub(super) line: u32,
@@ -32,7 +33,7 @@ impl<'n> Options<'n> {
         let mut given: Vec<(String, &Node, u32)> = Vec::with_capacity(entries.len());
         for (name, value) in entries {
             let key = key(name)?;
-            // As a text and as a symbol.
+            // Given both as a text and as a symbol.
             if given.iter().any(|(known, ..)| *known == key) {
                 return Err((name.line, format!("{key:?} is given twice")));
             }
@@ -41,7 +42,7 @@ impl<'n> Options<'n> {
         Ok(Self { line, given })
     }
 
-    /// The value of a key, and the key's line.
+    /// Removes a key, and returns its value and its line.
     pub(super) fn take(&mut self, key: &str) -> Option<(&'n Node, u32)> {
         let index = self.given.iter().position(|(known, ..)| known == key)?;
         let (_, node, line) = self.given.remove(index);
@@ -55,7 +56,7 @@ impl<'n> Options<'n> {
         let value = match &node.value {
             Value::Null => return Ok(None),
             Value::String(text) | Value::Symbol(text) => text.to_string(),
-            // A commit of digits only.
+            // A commit with decimal digits only.
             Value::Integer(number) => number.to_string(),
             _ => return Err((line, format!("{key} is a text; put it in quotes"))),
         };
@@ -67,7 +68,7 @@ impl<'n> Options<'n> {
         }
     }
 
-    /// What has two names, and must be there.
+    /// The value of an option with two alternative names, which is required.
     pub(super) fn one_of(&mut self, key: &str, other: &str) -> Result<String, Wrong> {
         match (self.text(key)?, self.text(other)?) {
             (Some(one), None) | (None, Some(one)) => Ok(one.value),
@@ -100,7 +101,7 @@ pub(super) fn inner_path(key: &str, given: &Text) -> Result<InnerPath, Wrong> {
     path.map_err(|error| (given.line, format!("{key}: {error}")))
 }
 
-/// A value as the options of `mod` have it.
+/// Converts a value to the form of the options of `mod`.
 pub(super) fn value(node: &Node) -> Result<puppetfile::Value, Wrong> {
     let Value::Mapping(entries) = &node.value else {
         return Ok(plain(node));
@@ -112,7 +113,7 @@ pub(super) fn value(node: &Node) -> Result<puppetfile::Value, Wrong> {
     ))
 }
 
-/// A value within options: lists and hashes are none, whatever is in them.
+/// Converts a value within options: lists and hashes become empty, whatever they contain.
 fn plain(node: &Node) -> puppetfile::Value {
     use puppetfile::Value as Said;
     match &node.value {
@@ -120,7 +121,7 @@ fn plain(node: &Node) -> puppetfile::Value {
         Value::Bool(flag) => Said::Bool(*flag),
         Value::String(text) => Said::Text(text.to_string()),
         Value::Symbol(text) => Said::Symbol(text.to_string()),
-        // A commit of digits only.
+        // A commit with decimal digits only.
         Value::Integer(number) => Said::Text(number.to_string()),
         Value::Mapping(_) => Said::Hash(Vec::new()),
         Value::Sequence(_) | Value::Binary(_) => Said::List(Vec::new()),

@@ -29,7 +29,7 @@ pub(crate) struct Options {
 /// Figures of the whole, measured by the testkit's bench program with the real programs.
 const WHOLE: [&str; 5] = ["one-node", "agent", "fleet", "api", "lists"];
 
-/// What is measured only where it is asked for by name.
+/// Benchmarks that run only when they are named.
 const ON_DEMAND: [&str; 2] = ["fairness", "lists-postgres"];
 
 /// Agents whose connections the broker holds alone, unless told otherwise.
@@ -63,7 +63,7 @@ const PACKAGES: [&str; 13] = [
 
 /// The built programs, and how much they measure.
 struct Programs {
-    /// Where Cargo puts them.
+    /// The directory in which Cargo puts the programs.
     directory: PathBuf,
     is_smallest: bool,
 }

@@ -20,7 +20,7 @@ pub(crate) struct Needed {
     beside: &'static str,
 }
 
-/// What `cargo xtask test` and `cargo xtask bench` use.
+/// Packages that `cargo xtask test` and `cargo xtask bench` use.
 pub(crate) const FOR_TESTS: &[Needed] = &[
     Needed {
         program: "cc",
@@ -113,7 +113,7 @@ pub(crate) const FOR_ORACLES: &[Needed] = &[
     },
 ];
 
-/// What `cargo xtask test --full` uses beside it: the real peers.
+/// Packages that `cargo xtask test --full` uses as well: the real peers.
 pub(crate) const FOR_FULL_TESTS: &[Needed] = &[
     Needed {
         program: "puppetserver",
@@ -183,7 +183,7 @@ pub(crate) const FOR_FULL_TESTS: &[Needed] = &[
     },
 ];
 
-/// What deployments are measured beside.
+/// Packages of the tools that deployments are measured beside.
 pub(crate) const DEPLOYERS: &[Needed] = &[
     Needed {
         program: "r10k",
@@ -197,7 +197,7 @@ pub(crate) const DEPLOYERS: &[Needed] = &[
     },
 ];
 
-/// Where Debian's packages put modules.
+/// The directory in which Debian's packages put modules.
 pub(crate) const MODULES_DIRECTORY: &str = "/usr/share/puppet/modules.available";
 
 /// A module of Debian's, whose manifests the parser is compared over.
@@ -211,7 +211,7 @@ macro_rules! module {
     };
 }
 
-/// What the comparison with Puppet's parser reads, beside what these modules need themselves.
+/// Modules that the comparison with Puppet's parser reads, without those that they depend on.
 pub(crate) const MODULES: &[Needed] = &[
     module!("puppetlabs-stdlib"),
     module!("puppetlabs-concat"),
@@ -329,7 +329,7 @@ impl NoServices {
 impl Drop for NoServices {
     fn drop(&mut self) {
         if let Some(path) = self.policy {
-            // Nobody is left to be told; a policy that stays does no harm to tests.
+            // The process ends here; a policy that stays does no harm to tests.
             let _ = std::fs::remove_file(path);
         }
     }

@@ -15,10 +15,10 @@ const DEPLOYS: &str = "1000";
 /// PostgreSQL), the code store.
 const POWER_CUT_PACKAGES: &[&str] = &["actions", "audit", "code-deployments"];
 
-/// How long.
+/// Options of `cargo xtask soak`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
-    /// How often a process is killed
+    /// Number of times that a process is killed
     #[arg(long, default_value_t = 5_000)]
     kills: u32,
     /// Power cuts of each workload's disk

@@ -22,7 +22,6 @@ const QUESTION_OPENINGS_PER_1000: usize = 15;
 /// Crates whose comments and messages are still to be made plain.
 const PENDING: &[&str] = &[
     "actions",
-    "agent",
     "audit",
     "broker",
     "classifier",
@@ -30,16 +29,13 @@ const PENDING: &[&str] = &[
     "code-settings",
     "code-sources",
     "code-store",
-    "docs",
     "doctor",
     "external-directories",
-    "eyaml",
     "fabric",
     "file-sync",
     "forges",
     "inventory",
     "jobs",
-    "lookup",
     "plan-language",
     "plans",
     "psych",
@@ -50,7 +46,6 @@ const PENDING: &[&str] = &[
     "ssh",
     "tutti",
     "webhooks",
-    "xtask",
 ];
 
 /// Crates that may still have public type names of other crates.
@@ -103,7 +98,7 @@ const SHARED_TYPE_NAMES: &[&str] = &[
     "Builder", "Config", "Error", "Handle", "Result", "Settings", "Value",
 ];
 
-/// What to do with the findings.
+/// Options of `cargo xtask words`.
 #[derive(Debug, Default, clap::Args)]
 pub(crate) struct Options {
     /// Only this crate, whether pending or not; prints every finding

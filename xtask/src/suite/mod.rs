@@ -30,7 +30,7 @@ const BUILD_PROGRAMS: &[&str] = &["build", "--workspace", "--bins", "--locked"];
 /// take some six minutes.
 const POWER_CUTS: &str = "26";
 
-/// How much of it.
+/// Options of `cargo xtask test`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// Only the tests; skip format, lints and documentation

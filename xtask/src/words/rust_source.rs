@@ -6,10 +6,10 @@
 /// A comment line, without its slashes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct CommentLine {
-    /// Counted from 1.
+    /// Line in the file, counted from 1.
     pub line: usize,
     pub text: String,
-    /// Whether the line before belongs to the same comment.
+    /// The line before belongs to the same comment.
     pub continues: bool,
 }
 
@@ -24,9 +24,9 @@ pub(super) struct Literal {
 /// A public item with the words of its documentation.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PublicItem {
-    /// Counted from 1.
+    /// Line of the declaration in the file, counted from 1.
     pub line: usize,
-    /// Its first line.
+    /// The first line of the item.
     pub declaration: String,
     /// `None` when it has no documentation of its own.
     pub documentation: Option<String>,

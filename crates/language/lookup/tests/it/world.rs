@@ -81,7 +81,7 @@ impl World {
         match self.run(program) {
             Ok(value) => panic!("{program}\ngave {value}"),
             Err(error) => {
-                let call = "Evaluation Error: Error while evaluating a Function CallArguments, ";
+                let call = "Evaluation Error: Error while evaluating a Function Call, ";
                 error.message.trim_start_matches(call).to_owned()
             }
         }

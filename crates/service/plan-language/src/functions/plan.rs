@@ -205,7 +205,7 @@ fn checked(host: &PlanHost<'_>, name: &str, value: Value) -> Eval {
     match host.named_type("PlanResult") {
         Some(ty) if !ty.is_instance(&value) => {
             let result = value.to_string();
-            let msg = format!("LoadedPlan {name} returned an invalid result: {result}");
+            let msg = format!("Plan {name} returned an invalid result: {result}");
             let details = [
                 ("plan_name", Value::from(name)),
                 ("result_string", Value::from(result.as_str())),

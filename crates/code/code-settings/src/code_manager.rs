@@ -1,8 +1,9 @@
-//! Code Manager's settings, as they stand in Puppet Enterprise's Hiera data: [`read`].
+//! Code Manager's settings, as in Puppet Enterprise's Hiera data: [`read`].
 //!
-//! `puppet_enterprise::master::code_manager::*`, and `r10k_remote` and `r10k_private_key` of
-//! `puppet_enterprise::profile::master`. The rule is r10k's: what would change the result of a deployment and is not
-//! done here is refused, what would not is named. Other keys of the file are somebody else's.
+//! The keys are `puppet_enterprise::master::code_manager::*`, and `r10k_remote` and
+//! `r10k_private_key` of `puppet_enterprise::profile::master`. Invariant, as for r10k: an
+//! unsupported key that would change the result of a deployment is refused, one that would not is
+//! reported as ignored. Other keys of the file do not belong to Code Manager.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,14 +14,14 @@ use super::r10k::{R10k, R10kError, flag, pairs, pool_size, text_of, wrong};
 use super::sources::{invalid_branches, prefix};
 use code_sources::source::{InvalidBranches, Source};
 
-/// What the keys begin with.
+/// Prefix of Code Manager's keys.
 const PREFIX: &str = "puppet_enterprise::master::code_manager::";
 const PROFILE: &str = "puppet_enterprise::profile::master::";
 
-/// Where Code Manager's file sync puts environments.
+/// Directory of environments of Code Manager's file sync.
 const ENVIRONMENTS: &str = "/etc/puppetlabs/code/environments";
 
-/// Keys that say how Code Manager works, not what it brings.
+/// Keys that affect Code Manager's operation, but not the deployed code.
 const NO_MATTER: &[&str] = &[
     "authenticate_webhook",
     "cachedir",
@@ -48,16 +49,16 @@ const NO_MATTER: &[&str] = &[
     "webserver_ssl_port",
 ];
 
-/// A program that is to be told how deployments ended.
+/// A program that receives the results of deployments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookAddress {
-    /// Where.
+    /// URL that receives the results.
     pub url: String,
-    /// Whether it is shown the server's certificate.
+    /// True if requests present the server's certificate.
     pub use_client_ssl: bool,
 }
 
-/// Whether a file has such settings.
+/// True if a file has settings of Code Manager.
 pub(super) fn is_of(root: &Node) -> bool {
     let keys = root
         .as_mapping()
@@ -72,7 +73,7 @@ pub(super) fn read(root: &Node) -> Result<R10k, R10kError> {
     let mut read = R10k::empty();
     let mut remote = None;
     let mut sources = Vec::new();
-    // Code Manager's default, which is not r10k's.
+    // Code Manager's default, which differs from r10k's.
     let mut invalid = InvalidBranches::Error;
     for (key, value) in pairs(root)? {
         let own = key.strip_prefix(PREFIX);
@@ -140,7 +141,7 @@ fn named(node: &Node) -> Result<Vec<Source>, R10kError> {
     each.collect()
 }
 
-/// A list of them, or one.
+/// Parses a list of hooks, or a single one.
 fn hooks(node: &Node) -> Result<Vec<HookAddress>, R10kError> {
     let items = match &node.value {
         Value::Sequence(items) => items.as_slice(),

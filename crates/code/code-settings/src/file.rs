@@ -1,7 +1,7 @@
-//! `r10k.yaml` as a file that people change: [`R10kFile`].
+//! `r10k.yaml` as a file that may be edited at any time: [`R10kFile`].
 //!
-//! The rule that must hold: what is read is what stood there at one moment. A file that somebody just writes is
-//! looked at once more, since half of it may make sense, too: with fewer sources.
+//! Invariant: the text is the content of the file at one moment. A file that is being written is
+//! read again, since a part of it may be valid, too, but with fewer sources.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -14,7 +14,7 @@ use crate::defaults::{R10K_ATTEMPTS, R10K_BYTES, R10K_SETTLES};
 use code_sources::git::Git;
 use code_store::content::ContentHash;
 
-/// Where the settings of r10k are, and what this server has beside them.
+/// The path of r10k's settings, and the settings that only this server has.
 #[derive(Clone, Debug)]
 pub struct R10kFile {
     path: PathBuf,
@@ -29,43 +29,43 @@ pub struct R10kText {
     pub hash: ContentHash,
 }
 
-/// Why the settings of r10k cannot be used.
+/// The error for settings of r10k that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum R10kFileError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read {}", path.display())]
     Read {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error of the read.
         source: io::Error,
     },
-    /// It has more than any such file.
+    /// The file exceeds [`R10K_BYTES`].
     #[error("{} has more than {R10K_BYTES} bytes", .0.display())]
     TooLarge(PathBuf),
-    /// Somebody writes it.
+    /// The file is being written.
     #[error("{} changes while it is read; try again when whoever writes it is done", .0.display())]
     Changing(PathBuf),
-    /// It makes no sense.
+    /// The file is invalid.
     #[error("{}: {error}", path.display())]
     Invalid {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// The line, and what is wrong.
+        /// Line and description of the error.
         error: R10kError,
     },
-    /// It is for other environments.
+    /// The file is for a different directory of environments.
     #[error(
         "{}: the basedir of the sources is {}, and the environments of this server are in {}: change the one, or \
          code.codedir, and then restart the server",
         path.display(), named.display(), own.display()
     )]
     Basedir {
-        /// Where.
+        /// Path of the file.
         path: PathBuf,
-        /// What it names.
+        /// The directory in the file.
         named: PathBuf,
-        /// What the server has.
+        /// The directory of the server.
         own: PathBuf,
     },
 }
@@ -73,7 +73,7 @@ pub enum R10kFileError {
 // === impl R10kFile ===
 
 impl R10kFile {
-    /// `own`: directories, and whatever else r10k's settings do not say.
+    /// `own` has the directories, and all other settings that r10k's file does not contain.
     pub fn new(path: impl Into<PathBuf>, own: Settings) -> Self {
         Self {
             path: path.into(),
@@ -81,7 +81,8 @@ impl R10kFile {
         }
     }
 
-    /// What it says, after waiting a little while if somebody writes it. Keys that nothing is done with are told.
+    /// The settings of the file, after a short wait if it is being written. Ignored keys are
+    /// logged.
     pub async fn settled(&self) -> Result<(Settings, Git), R10kFileError> {
         for _ in 1..R10K_ATTEMPTS {
             match self.text() {
@@ -92,7 +93,7 @@ impl R10kFile {
         self.parse(&self.text()?)
     }
 
-    /// What stands in it now; [`R10kFileError::Changing`] if somebody just wrote it.
+    /// The current text of the file; [`R10kFileError::Changing`] if it was written very recently.
     pub fn text(&self) -> Result<R10kText, R10kFileError> {
         let path = &self.path;
         let failed = |source| R10kFileError::Read {
@@ -107,7 +108,7 @@ impl R10kFile {
         if read.map_err(failed)? as u64 == most {
             return Err(R10kFileError::TooLarge(path.clone()));
         }
-        // Another file may have its name by now; then that is what counts.
+        // Another file may have the path by now, which is then the one to use.
         let after = File::open(path).and_then(|file| stamp(&file));
         let (now, after) = (SystemTime::now(), after.map_err(failed)?);
         let is_fresh = |written: SystemTime| {
@@ -151,7 +152,7 @@ impl R10kFile {
     }
 }
 
-/// What changes of a file when it does.
+/// The metadata by which a change of the file is detected.
 #[derive(Debug, PartialEq, Eq)]
 struct Stamp {
     inode: (u64, u64),
@@ -168,7 +169,7 @@ fn stamp(file: &File) -> io::Result<Stamp> {
     })
 }
 
-/// Whether two paths lead to the same directory, which need not be there yet.
+/// True if two paths lead to the same directory, which need not exist yet.
 fn is_same(one: &Path, other: &Path) -> bool {
     let real = |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path));
     match (real(one), real(other)) {
@@ -194,7 +195,7 @@ mod tests {
         file.parse(&file.text()?)
     }
 
-    /// Written some time ago.
+    /// Writes a file with an older modification time.
     fn write(directory: &Path, text: &str) {
         let path = directory.join("r10k.yaml");
         let base = directory.join("environments").display().to_string();

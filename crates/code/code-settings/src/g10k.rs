@@ -1,7 +1,7 @@
-//! Keys that g10k has beside those of r10k: [`top_level`], [`of_source`].
+//! Keys of g10k that r10k does not have: [`top_level`], [`of_source`].
 //!
-//! The rule that must hold: a key that changes how g10k works is ignored, one that names what r10k has elsewhere is read,
-//! and one that changes the result is refused unless it is off.
+//! Invariant: a key that affects only g10k's operation is ignored, one with an equivalent setting
+//! of r10k is converted, and one that changes the result is refused unless it is off.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use psych::{Node, Value};
 use super::R10kError;
 use super::r10k::{UnsupportedSetting, flag, text_of};
 
-/// Keys that change how g10k works, not what it brings.
+/// Keys that affect g10k's operation, but not the deployed code.
 const HOW: &[&str] = &[
     "maxworker",
     "maxextractworker",
@@ -27,14 +27,15 @@ const HOW: &[&str] = &[
     "deployment_purge_whitelist",
 ];
 
-/// The same, of a source: a source that is away, or a branch that is missing, is an error here anyway.
+/// The same kind of keys, of a source: an unreachable source or a missing branch is an error here
+/// in any case.
 const HOW_OF_SOURCE: &[&str] = &[
     "warn_if_branch_is_missing",
     "error_if_branch_is_missing",
     "exit_if_unreachable",
 ];
 
-/// Keys of g10k that are not done here, with the way out.
+/// Keys of g10k that are not supported here, with the remedy.
 const REFUSED: &[(&str, &str)] = &[
     (
         "use_cache_fallback",
@@ -69,22 +70,22 @@ const REFUSED: &[(&str, &str)] = &[
 /// Meaning of a key of g10k.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum G10kKey {
-    /// Nothing is done with it.
+    /// The key has no effect here.
     Ignored,
-    /// `forge.baseurl`
+    /// The value of `forge.baseurl`.
     ForgeBaseUrl(String),
-    /// `deploy.generate_types`
+    /// The value of `deploy.generate_types`.
     GenerateTypes(bool),
-    /// `deploy.puppet_path`
+    /// The value of `deploy.puppet_path`.
     PuppetPath(PathBuf),
-    /// `git.repositories` with the source's address
+    /// The private key in `git.repositories` for the source's address.
     PrivateKey(PathBuf),
     Refused(UnsupportedSetting),
-    /// g10k has none of that name either.
+    /// g10k has no key of that name either.
     Unknown,
 }
 
-/// A key of the whole file; `deploy` has some of them, too.
+/// Interprets a key of the whole file; some of these are in `deploy`, too.
 pub(super) fn top_level(key: &str, value: &Node) -> Result<G10kKey, R10kError> {
     Ok(match key {
         key if HOW.contains(&key) => G10kKey::Ignored,
@@ -95,7 +96,7 @@ pub(super) fn top_level(key: &str, value: &Node) -> Result<G10kKey, R10kError> {
     })
 }
 
-/// A key of a source.
+/// Interprets a key of a source.
 pub(super) fn of_source(source: &str, key: &str, value: &Node) -> Result<G10kKey, R10kError> {
     Ok(match key {
         key if HOW_OF_SOURCE.contains(&key) => G10kKey::Ignored,
@@ -104,7 +105,7 @@ pub(super) fn of_source(source: &str, key: &str, value: &Node) -> Result<G10kKey
     })
 }
 
-/// What is switched off changes nothing.
+/// Refuses a key, unless its value switches it off and it therefore has no effect.
 fn refused(key: &str, place: &str, value: &Node) -> G10kKey {
     let Some((_, instead)) = REFUSED.iter().find(|(name, _)| *name == key) else {
         return G10kKey::Unknown;

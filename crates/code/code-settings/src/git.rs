@@ -1,6 +1,6 @@
-//! `git` of an `r10k.yaml`: how repositories are reached.
+//! `git` of an `r10k.yaml`: the settings for reaching repositories.
 //!
-//! The rule that must hold: what one repository is reached with is read as what all are.
+//! Invariant: the settings of one repository are parsed like those of all.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -53,7 +53,8 @@ impl R10k {
     }
 }
 
-/// Servers beside those of the control repositories that a general token is sent to.
+/// Parses the servers, in addition to those of the control repositories, that a general token is
+/// sent to.
 fn hosts(node: &Node) -> Result<Vec<String>, R10kError> {
     let named = texts(node)?;
     match named.iter().find(|name| !is_server(name)) {
@@ -66,7 +67,7 @@ fn hosts(node: &Node) -> Result<Vec<String>, R10kError> {
     }
 }
 
-/// One of the settings that say how a repository is reached; `false`: another one. Code Manager writes dashes.
+/// Parses a setting for reaching a repository; `false` for other keys. Code Manager uses dashes.
 fn access(access: &mut GitAccess, key: &str, value: &Node) -> Result<bool, R10kError> {
     match key {
         "private_key" | "private-key" => access.private_key = Some(text_of(value)?.into()),
@@ -90,7 +91,7 @@ fn access(access: &mut GitAccess, key: &str, value: &Node) -> Result<bool, R10kE
     Ok(true)
 }
 
-/// A number, also if it stands there as a text.
+/// Parses a number, which may also be given as a text.
 fn number(node: &Node, what: &str) -> Result<u64, R10kError> {
     let number = match &node.value {
         Value::Integer(number) => u64::try_from(*number).ok(),
@@ -100,7 +101,7 @@ fn number(node: &Node, what: &str) -> Result<u64, R10kError> {
     number.ok_or_else(|| wrong(node.line, what))
 }
 
-/// How single repositories are reached, and keys that nothing is done with.
+/// Settings of single repositories, and the ignored keys.
 fn repositories(node: &Node) -> Result<(HashMap<String, GitAccess>, Vec<String>), R10kError> {
     let items = node.as_sequence();
     let items = items.ok_or_else(|| wrong(node.line, "a list of repositories is expected here"))?;
@@ -112,7 +113,7 @@ fn repositories(node: &Node) -> Result<(HashMap<String, GitAccess>, Vec<String>)
             match key.as_str() {
                 "remote" => remote = Some(text_of(value)?),
                 key if access(&mut own, key, value)? => {}
-                // r10k knows it and does nothing with it, either.
+                // r10k accepts this key and ignores it, too.
                 "ignore_branch_prefixes" => ignored.push(format!("git.repositories.{key}")),
                 key => {
                     let what = format!("git.repositories: {key} is not supported yet");

@@ -1,6 +1,8 @@
-//! Settings of code deployment: [`Settings`], read from an `r10k.yaml`, g10k's configuration or Code Manager's Hiera data.
+//! Settings of code deployment: [`Settings`], read from an `r10k.yaml`, g10k's configuration or
+//! Code Manager's Hiera data.
 //!
-//! Main types: [`R10k`], one such file as it was read; [`R10kFile`], a file that may change while the server runs.
+//! Main types: [`R10k`], one such file after parsing; [`R10kFile`], a file that may change while
+//! the server runs.
 //!
 //! Invariant: a setting has one value, whichever of these formats it comes from.
 
@@ -32,35 +34,39 @@ use code_store::gc::RetentionSettings;
 pub struct Settings {
     /// The control repositories, and lists of environments.
     pub sources: Vec<Arc<Source>>,
-    /// Where copies of repositories, content and versions are.
+    /// Directory of the copies of repositories, of content and of versions.
     pub directory: PathBuf,
-    /// Puppet's `environments`.
+    /// Puppet's directory `environments`, in which versions go live.
     pub environments: PathBuf,
-    /// What is taken of a repository of which the Puppetfile names nothing.
+    /// Reference of repositories for which the Puppetfile names none; `None`: it must name one.
     pub default_ref: Option<String>,
-    /// Whether modules come without their `spec` directories.
+    /// True if modules come without their `spec` directories.
     pub exclude_spec: bool,
-    /// Whether `puppet generate types` runs in a version before it is live, and how.
+    /// Settings of `puppet generate types`, which runs in a version before it is live; `None`: it
+    /// is not run.
     pub generate_types: Option<GenerateTypes>,
-    /// Where modules come from that name no source.
+    /// The Forge of modules without another source.
     pub forge: ForgeSettings,
-    /// Where other tools write environments that are to be published; they are in `environments` below.
+    /// Directory in whose `environments` other tools write environments that are to be published;
+    /// `None`: none.
     pub staging: Option<PathBuf>,
-    /// Programs that are told how deployments ended; they count from the start of the server.
+    /// Programs that receive the results of deployments; changes apply after a restart of the
+    /// server.
     pub hooks: Vec<HookAddress>,
-    /// A program and its arguments, which runs when a deployment is over; empty: none. It counts from the start of a
-    /// server, too.
+    /// A program and its arguments, which runs after a deployment; empty: none. Changes apply after
+    /// a restart of the server, too.
     pub postrun: Vec<String>,
-    /// Environments that are worked on at once.
+    /// Number of environments that are deployed at once.
     pub at_once: usize,
-    /// For archives, and the Forge if it has no other; empty: none; `None`: as the environment says.
+    /// Proxy for archives, and for the Forge if it has no other; empty: none; `None`: as in the
+    /// environment.
     pub proxy: Option<String>,
-    /// Which versions stay that nobody uses.
+    /// Retention of unused versions.
     pub keep: RetentionSettings,
 }
 
 impl Settings {
-    /// The part that decides what a Puppetfile resolves to.
+    /// The settings that determine what a Puppetfile resolves to.
     pub fn resolving(&self) -> ResolveSettings {
         ResolveSettings {
             default_ref: self.default_ref.clone(),

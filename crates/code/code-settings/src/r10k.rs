@@ -1,7 +1,7 @@
-//! `r10k.yaml`, read as it is, or Code Manager's settings: [`R10k`].
+//! Parser of `r10k.yaml`, or of Code Manager's settings: [`R10k`].
 //!
-//! Keys may be texts or symbols, as r10k takes both. The rule that must hold: what would change the result
-//! of a deployment and is not done here is refused; what would not is named in [`R10k::ignored`].
+//! Keys may be texts or symbols, since r10k accepts both. Invariant: an unsupported key that would
+//! change the result of a deployment is refused; one that would not is listed in [`R10k::ignored`].
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,37 +15,37 @@ use crate::code_manager;
 use crate::defaults::DEPLOYS_AT_ONCE;
 use code_sources::git::{CredentialServers, Git};
 
-/// What an `r10k.yaml` says.
+/// The settings in an `r10k.yaml`.
 #[derive(Clone, Debug)]
 pub struct R10k {
-    /// All but where our own things are kept.
+    /// All settings except the directory of Tutti's own data.
     pub(super) settings: Settings,
-    /// How git is run.
+    /// Settings for running git.
     pub git: Git,
-    /// Keys that nothing is done with.
+    /// Keys that have no effect here.
     pub ignored: Vec<String>,
-    /// Keys that are refused, all of them told at once.
+    /// Keys that are refused, which are all reported at once.
     pub(super) unsupported: Vec<UnsupportedSetting>,
-    /// Servers beside those of the control repositories that a general token is sent to.
+    /// Servers, in addition to those of the control repositories, that a general token is sent to.
     pub(super) credential_hosts: Vec<String>,
-    /// Keys of single sources, by their addresses, as g10k has them.
+    /// Private keys of single sources, by their addresses, as in g10k.
     private_keys: Vec<(String, PathBuf)>,
-    /// The program of `generate_types`, where it stands outside of `deploy`.
+    /// The program for `generate_types`, if it is set outside of `deploy`.
     puppet_path: Option<PathBuf>,
 }
 
-/// Why a file cannot be used.
+/// The error for a file that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum R10kError {
-    /// It is no YAML.
+    /// The file is not YAML.
     #[error("{0}")]
     Yaml(psych::Error),
-    /// A value that does not fit.
+    /// A value is invalid.
     #[error("line {line}: {what}")]
     Value {
-        /// From 1.
+        /// Line number, counted from 1.
         line: u32,
-        /// What, and what to write instead.
+        /// Description of the error, and the remedy.
         what: String,
     },
     /// Keys that are unknown, or that change the result and are not supported here.
@@ -56,9 +56,9 @@ pub enum R10kError {
 /// A key that is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsupportedSetting {
-    /// From 1.
+    /// Line number, counted from 1.
     pub line: u32,
-    /// The key, and what to write instead.
+    /// The key, and the remedy.
     pub what: String,
 }
 
@@ -75,13 +75,13 @@ const OPTIONS: Options = Options {
     times: false,
 };
 
-/// Keys that change how r10k works, not what it brings.
+/// Keys that affect r10k's operation, but not the deployed code.
 const NO_MATTER: &[&str] = &["cachedir", "logging"];
 
 // === impl R10k ===
 
 impl R10k {
-    /// Reads a file's text.
+    /// Parses the text of a file.
     pub fn parse(text: &str) -> Result<Self, R10kError> {
         let document = psych::load(text, OPTIONS).map_err(R10kError::Yaml)?;
         let root = document.root.ok_or_else(|| wrong(1, "the file is empty"))?;
@@ -91,7 +91,7 @@ impl R10k {
         };
         r10k.refuse_unsupported()?;
         r10k.settle_g10k();
-        // One proxy for all, but where another is named.
+        // One proxy for all, unless another one is set.
         let proxy = &r10k.settings.proxy;
         r10k.git.access.proxy = r10k.git.access.proxy.or_else(|| proxy.clone());
         let remotes = r10k.settings.sources.iter().map(|source| &*source.remote);
@@ -135,7 +135,7 @@ impl R10k {
         Ok(r10k)
     }
 
-    /// Settings with what is kept in this directory.
+    /// The settings, with Tutti's own data in this directory.
     pub fn settings(&self, directory: impl Into<PathBuf>) -> Settings {
         Settings {
             directory: directory.into(),
@@ -184,7 +184,7 @@ impl R10k {
         Ok(())
     }
 
-    /// A key that r10k does not have at this place.
+    /// Interprets a key that r10k does not have at this position.
     fn of_g10k(&mut self, key: &str, value: &Node, prefix: &str) -> Result<(), R10kError> {
         match g10k::top_level(key, value)? {
             G10kKey::Ignored => self.ignored.push(format!("{prefix}{key}")),
@@ -203,7 +203,7 @@ impl R10k {
         Ok(())
     }
 
-    /// Puts what stands elsewhere in a file of g10k to its place: keys may stand in any order.
+    /// Moves values of a g10k file to their position in the settings: keys may be in any order.
     fn settle_g10k(&mut self) {
         if let (Some(path), Some(types)) = (&self.puppet_path, &mut self.settings.generate_types) {
             path.clone_into(&mut types.puppet);
@@ -236,18 +236,19 @@ impl R10k {
                 "puppet_path" => types.puppet = text_of(value)?.into(),
                 "puppet_conf" => types.conf = text_of(value)?.into(),
                 "exclude_spec" => self.settings.exclude_spec = flag(value)?,
-                // A version has nothing that could be purged, but for environments without a branch, which
-                // a deployment of all takes away.
+                // A version contains nothing that could be purged; only environments without a
+                // branch can, which a deployment of all environments removes.
                 "purge_levels" if purges(value)? => {}
                 "purge_levels" => self.ignored.push("deploy.purge_levels".to_owned()),
-                // It keeps r10k away from what another program deploys, and that is this one.
+                // These keep r10k away from files that another program deploys, and here that
+                // program is Tutti.
                 "purge_allowlist" | "purge_whitelist" | "write_lock" => {
                     self.ignored.push(format!("deploy.{key}"))
                 }
                 _ => self.of_g10k(&key, value, "deploy.")?,
             }
         }
-        // The keys may stand in any order.
+        // The keys may be in any order.
         if let Some(settings) = &mut self.settings.generate_types {
             *settings = types;
         }
@@ -269,7 +270,7 @@ pub(super) fn wrong(line: u32, what: impl Into<String>) -> R10kError {
     }
 }
 
-/// The keys of a mapping as texts.
+/// The keys of a mapping as texts, with their values.
 pub(super) fn pairs(node: &Node) -> Result<Vec<(String, &Node)>, R10kError> {
     let mapping: &Mapping = node
         .as_mapping()
@@ -282,7 +283,7 @@ pub(super) fn pairs(node: &Node) -> Result<Vec<(String, &Node)>, R10kError> {
 
 pub(super) fn text_of(node: &Node) -> Result<String, R10kError> {
     match &node.value {
-        // `:cachedir` and `cachedir` are the same to r10k.
+        // r10k treats `:cachedir` and `cachedir` as the same key.
         Value::String(text) | Value::Symbol(text) => Ok(text.trim_start_matches(':').to_owned()),
         _ => Err(wrong(node.line, "a text is expected here")),
     }
@@ -301,7 +302,8 @@ pub(super) fn flag(node: &Node) -> Result<bool, R10kError> {
     }
 }
 
-/// Whether environments whose branches are gone are to be taken away; one level may stand alone.
+/// True if environments whose branches were deleted are to be removed; a single level may be given
+/// as a text.
 fn purges(node: &Node) -> Result<bool, R10kError> {
     let levels = match node.as_sequence() {
         Some(_) => texts(node)?,
@@ -310,7 +312,7 @@ fn purges(node: &Node) -> Result<bool, R10kError> {
     Ok(levels.iter().any(|level| level == "deployment"))
 }
 
-/// A program and its arguments.
+/// Parses a program and its arguments.
 fn postrun(node: &Node) -> Result<Vec<String>, R10kError> {
     let what = "postrun is a list of texts: a program and its arguments";
     let words = node.as_sequence().ok_or_else(|| wrong(node.line, what))?;
@@ -325,7 +327,7 @@ fn postrun(node: &Node) -> Result<Vec<String>, R10kError> {
     }
 }
 
-/// Threads to r10k, environments here.
+/// Parses the pool size: threads in r10k, environments here.
 pub(super) fn pool_size(node: &Node) -> Result<usize, R10kError> {
     let size = match node.value {
         Value::Integer(size) if size >= 1 => usize::try_from(size).ok(),

@@ -1,7 +1,7 @@
 //! The `sources` of an `r10k.yaml`: [`source`].
 //!
-//! The rule that must hold: a key that means nothing to a source of its type is named, as r10k would not look
-//! at it either; one that nobody knows is refused.
+//! Invariant: a key without a meaning for the source's type is reported as ignored, since r10k
+//! ignores it too; an unknown key is refused.
 
 use std::path::PathBuf;
 
@@ -13,23 +13,23 @@ use super::r10k::{UnsupportedSetting, pairs, text_of, texts, wrong};
 use code_sources::source::{BranchStrip, InvalidBranches, Source, SourceKind};
 use code_sources::svn::Login;
 
-/// Where r10k looks for lists.
+/// Default paths of lists in r10k.
 const YAML: &str = "/etc/puppetlabs/r10k/environments.yaml";
 const YAML_DIR: &str = "/etc/puppetlabs/r10k/environments.d";
 
-/// A source that was read.
+/// A parsed source.
 pub(super) struct Read {
     pub(super) source: Source,
     pub(super) basedir: PathBuf,
-    /// Keys that nothing is done with.
+    /// Keys that have no effect.
     pub(super) ignored: Vec<String>,
     /// Keys that are refused.
     pub(super) unsupported: Vec<UnsupportedSetting>,
-    /// The key that it is reached with, as g10k has it.
+    /// The private key for its repository, as in g10k; `None`: none is set.
     pub(super) private_key: Option<PathBuf>,
 }
 
-/// Keys of all sources, and of the types that have branches or lists.
+/// Keys of all sources; the following ones are of the types with branches or lists.
 const COMMON: &[&str] = &["type", "basedir", "prefix", "strip_component"];
 const OF_GIT: &[&str] = &[
     "remote",
@@ -47,7 +47,7 @@ const OF_SVN: &[&str] = &[
 ];
 const OF_LISTS: &[&str] = &["config", "command"];
 
-/// Reads a source.
+/// Parses a source.
 pub(super) fn source(name: &str, node: &Node) -> Result<Read, R10kError> {
     let given = pairs(node)?;
     let of = |key: &str| {
@@ -110,7 +110,7 @@ pub(super) fn source(name: &str, node: &Node) -> Result<Read, R10kError> {
     }
     let lacks_remote = known.contains(&"remote") && source.remote.is_empty();
     if (lacks_remote || of("basedir").is_none()) && !unsupported.is_empty() {
-        // A misspelt key may be what is missing.
+        // The missing key may be a misspelt one.
         return Err(R10kError::Unsupported(unsupported));
     }
     if lacks_remote {
@@ -134,13 +134,13 @@ fn set(source: &mut Source, key: &str, value: &Node) -> Result<(), R10kError> {
         "puppetfile_name" => source.puppetfile = file_name(value)?,
         "invalid_branches" => source.invalid_branches = invalid_branches(value)?,
         "filter_command" => source.filter_command = Some(text_of(value)?),
-        // They were read before.
+        // These keys were parsed before.
         _ => {}
     }
     Ok(())
 }
 
-/// `true` is the source's own name.
+/// Parses the prefix of a source; `true` is the source's own name.
 pub(super) fn prefix(name: &str, node: &Node) -> Result<Option<String>, R10kError> {
     match node.value {
         Value::Bool(true) => Ok(Some(name.to_owned())),

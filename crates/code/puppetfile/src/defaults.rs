@@ -1,14 +1,14 @@
-//! Every bound of this reader, with its arithmetic.
+//! The limits of this parser, each with its derivation.
 
-/// Largest Puppetfile: the largest that are seen name some 300 modules in 60 KB.
+/// Largest Puppetfile in bytes: the largest seen declare some 300 modules in 60 KB.
 pub const MAX_BYTES: usize = 4 << 20;
 
-/// Mistakes that are told of one file; who mends ten sees the next.
+/// Most errors that are reported for one file; further ones are reported once these are fixed.
 pub const MAX_MISTAKES: usize = 20;
 
-/// Lists and hashes inside each other; options of modules are flat.
+/// Deepest nesting of lists and hashes; options of modules are flat.
 pub const MAX_DEPTH: usize = 32;
 
-/// Text that one constant may grow to when others are put into it: a line that doubles a name forty times
-/// must not fill the memory.
+/// Longest text of one constant after interpolation: a line that doubles a name forty times must
+/// not exhaust the memory.
 pub const MAX_TEXT_BYTES: usize = 64 << 10;

@@ -1,13 +1,13 @@
-//! From text to words. Main function: [`tokens`].
+//! The lexer: splits a text into tokens. Main function: [`tokens`].
 //!
-//! The rule that must hold: the end of a line ends a statement, but for lines that plainly go on: after a
+//! Invariant: the end of a line ends a statement, except if the line clearly continues: after a
 //! comma, an operator or a backslash, and in brackets.
 
 use crate::mistake::{Mistake, Mistakes, Position};
 use crate::strings;
 use crate::token::{Kind, Piece, Token};
 
-/// Where the reader is in the text.
+/// The position of the lexer in the text.
 pub(crate) struct Cursor<'t> {
     rest: std::str::Chars<'t>,
     pub(crate) at: Position,
@@ -17,11 +17,11 @@ struct Lexer<'t> {
     cursor: Cursor<'t>,
     tokens: Vec<Token>,
     mistakes: Mistakes,
-    /// Open brackets.
+    /// Number of open brackets.
     depth: usize,
 }
 
-/// The words of a text, and what is wrong with them. The last one is an [`Kind::End`].
+/// The tokens of a text, and the errors in them. The last token is an [`Kind::End`].
 pub(crate) fn tokens(text: &str) -> (Vec<Token>, Mistakes) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lexer = Lexer {
@@ -95,7 +95,7 @@ pub(crate) fn is_word(c: char) -> bool {
 // === impl Lexer ===
 
 impl Lexer<'_> {
-    /// Reads one word; `false` at the end of the text.
+    /// Reads one token; `false` at the end of the text.
     fn word(&mut self) -> bool {
         let at = self.cursor.at;
         let Some(c) = self.cursor.peek() else {
@@ -210,7 +210,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// What stands up to the closing quote; the opening one is read.
+    /// Reads a text up to the closing quote; the opening quote was read before.
     fn quoted(&mut self, quote: char, at: Position) -> Vec<Piece> {
         let read = match quote {
             '"' => strings::double(&mut self.cursor, '"', '"'),
@@ -218,7 +218,7 @@ impl Lexer<'_> {
         };
         read.unwrap_or_else(|what| {
             self.wrong(at, what);
-            // Something that is no mistake of its own.
+            // A placeholder that causes no further error.
             vec![Piece::Literal("x".to_owned())]
         })
     }
@@ -292,7 +292,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// A sign that this reader has no use for, with what belongs to it.
+    /// Reads characters that this parser does not support, as one token.
     fn refused(&mut self, at: Position) {
         let mut word: String = self.cursor.next().into_iter().collect();
         word += &self.cursor.take_while(|c| is_word(c) || c == '@');

@@ -1,12 +1,13 @@
-//! The reader of Puppetfiles, without Ruby. Main function: [`parse`]; its result: [`Puppetfile`].
+//! A parser of Puppetfiles, without Ruby. Main function: [`parse`]; its result: [`Puppetfile`].
 //!
-//! A Puppetfile is Ruby to r10k, which runs it. This reader knows the part of Ruby that people write into
-//! it (`mod` and its options, `forge`, `moduledir`, strings, symbols, hashes, names for constant values)
-//! and refuses the rest with its place and a reason, so that a deploy depends on nothing but its sources.
+//! To r10k, a Puppetfile is Ruby, which it executes. This parser supports the part of Ruby that is
+//! common in Puppetfiles (`mod` and its options, `forge`, `moduledir`, strings, symbols, hashes,
+//! names for constant values) and refuses the rest with its position and a reason, so that a
+//! deployment depends on nothing but its sources.
 //!
-//! The rules that must hold: reading does no I/O and runs nothing; text of any kind gives a [`Puppetfile`]
-//! or all of its mistakes, within the limits of [`defaults`]; names and paths in the result can be joined
-//! to a directory and stay inside of it.
+//! Invariants: parsing does no I/O and executes nothing; any text results in a [`Puppetfile`] or
+//! all of its errors, within the limits of [`defaults`]; names and paths in the result can be
+//! joined to a directory and stay inside of it.
 
 pub mod defaults;
 mod lexer;
@@ -26,7 +27,7 @@ pub use value::Value;
 
 use module::Argument;
 
-/// Reads a Puppetfile.
+/// Parses a Puppetfile.
 ///
 /// ```
 /// let file = puppetfile::parse("mod 'puppetlabs/stdlib', '9.4.1'").expect("it is well formed");
@@ -45,8 +46,8 @@ pub fn parse(text: &str) -> Result<Puppetfile, Mistakes> {
     }
 }
 
-/// A module as another document than a Puppetfile names it: a name, and a version of a Forge or the options of
-/// `mod`. Its mistakes stand at `at`.
+/// Builds a module declared in a document other than a Puppetfile, from a name, and a version of a
+/// Forge or the options of `mod`. Its errors have the position `at`.
 ///
 /// ```
 /// use puppetfile::{Position, Value, module};

@@ -1,31 +1,32 @@
-//! What is wrong with a Puppetfile, and where: [`Mistake`], [`Mistakes`].
+//! Errors in a Puppetfile with their positions: [`Mistake`], [`Mistakes`].
 //!
-//! The rule that must hold: the text of a message has no secrets of the file beyond the word that is wrong.
+//! Invariant: a message quotes only the word with the error, and no other text, which may be
+//! secret.
 
 use std::fmt;
 
 use crate::defaults::MAX_MISTAKES;
 
-/// A place in the text.
+/// A position in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
-    /// From 1.
+    /// Line number, counted from 1.
     pub line: u32,
-    /// From 1, in characters.
+    /// Column in characters, counted from 1.
     pub column: u32,
 }
 
-/// Something that is wrong.
+/// An error in a Puppetfile.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {}, column {}: {what}", at.line, at.column)]
 pub struct Mistake {
-    /// Where it begins.
+    /// Position at which the error begins.
     pub at: Position,
-    /// What it is, and what to write instead where that is known.
+    /// Description of the error, and the remedy if it is known.
     pub what: String,
 }
 
-/// All that is wrong, in the order of the text; a line each.
+/// All errors, in the order of the text; one line each.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mistakes {
     found: Vec<Mistake>,
@@ -33,7 +34,7 @@ pub struct Mistakes {
 }
 
 impl Position {
-    /// The begin of the file.
+    /// The beginning of the file.
     pub const START: Self = Self { line: 1, column: 1 };
 }
 
@@ -68,7 +69,7 @@ impl Mistakes {
         self.found.is_empty()
     }
 
-    /// The first of them, [`MAX_MISTAKES`] at the most.
+    /// The first errors, at most [`MAX_MISTAKES`].
     pub fn iter(&self) -> impl Iterator<Item = &Mistake> {
         self.found.iter()
     }

@@ -1,108 +1,109 @@
-//! What a Puppetfile says. Main type: [`Puppetfile`].
+//! The content of a Puppetfile. Main type: [`Puppetfile`].
 //!
-//! The forms are those of r10k 3 to 5. The rule that must hold: no two modules have the same directory.
+//! The forms are those of r10k 3 to 5. Invariant: no two modules have the same directory.
 
 use std::fmt;
 
 use crate::{InnerPath, Position};
 
-/// A whole file.
+/// The content of a whole file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Puppetfile {
-    /// The address of the Forge that the file names; r10k ignores it unless its settings allow it.
+    /// URL of the Forge in the file; r10k ignores it unless its settings permit it.
     pub forge: Option<String>,
-    /// Where modules go that do not say otherwise.
+    /// Directory of modules without an `install_path`, relative to the environment.
     pub moduledir: InnerPath,
-    /// In the order of the file.
+    /// Modules in the order of the file.
     pub mods: Vec<Mod>,
 }
 
-/// A module that is to be there.
+/// The declaration of a module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mod {
-    /// Its name.
+    /// Name of the module.
     pub name: ModName,
-    /// Where it comes from.
+    /// Source of the module.
     pub source: Source,
-    /// The directory, relative to the environment, that its own directory goes into instead of
-    /// `moduledir`.
+    /// The directory, relative to the environment, that contains the module's own directory instead
+    /// of `moduledir`.
     pub install_path: Option<InnerPath>,
-    /// Whether its `spec` directory is left out; `None`: as the settings say.
+    /// True if its `spec` directory is omitted; `None`: as in the settings.
     pub exclude_spec: Option<bool>,
-    /// Where it stands in the file.
+    /// Position of the declaration in the file.
     pub at: Position,
 }
 
 /// `owner/name`, `owner-name` or `name`: letters, digits and underscores.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ModName {
-    /// Of the Forge.
+    /// Owner on the Forge; `None` if none is given.
     pub owner: Option<String>,
-    /// Also the name of its directory.
+    /// Name of the module, which is also the name of its directory.
     pub name: String,
 }
 
-/// Where a module comes from.
+/// The source of a module.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Source {
-    /// A Forge.
+    /// A release on a Forge.
     Forge(ForgeVersion),
-    /// A repository.
+    /// A git repository.
     Git {
-        /// Its address.
+        /// Address of the repository.
         remote: String,
-        /// What of it.
+        /// Reference in the repository.
         reference: GitRef,
-        /// Taken where the control branch is not in this repository, or `reference` cannot be found.
+        /// Branch that is used if the control branch is not in this repository, or `reference` is
+        /// not found.
         default_branch: Option<String>,
     },
     /// A Subversion repository.
     Svn {
-        /// Its address.
+        /// Address of the repository.
         remote: String,
-        /// `None`: the newest.
+        /// Revision of the repository; `None`: the newest.
         revision: Option<String>,
-        /// Who asks.
+        /// User name for the repository.
         username: Option<String>,
-        /// A secret.
+        /// Password for the repository, a secret.
         password: Option<String>,
     },
-    /// An archive at an address, or a file.
+    /// An archive at a URL, or a local file.
     Tarball {
-        /// Where it is.
+        /// URL or path of the archive.
         location: String,
-        /// Of the archive, in hexadecimal.
+        /// SHA-256 of the archive, in hexadecimal.
         sha256: Option<String>,
     },
-    /// It stands in the control repository.
+    /// A directory of the control repository.
     Local,
 }
 
-/// Which release of a Forge's module.
+/// The release of a module on a Forge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ForgeVersion {
-    /// The newest, whenever it is deployed.
+    /// The newest release at each deployment.
     Latest,
-    /// None is named: the newest when it was first deployed.
+    /// No version is given: the newest release at the first deployment.
     Unpinned,
-    /// This one.
+    /// The release of this version.
     Exact(String),
 }
 
-/// What of a repository.
+/// A reference in a git repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GitRef {
-    /// Whatever it is: branch, tag or commit.
+    /// A branch, tag or commit; the kind is not given.
     Any(String),
-    /// A branch.
+    /// Name of a branch.
     Branch(String),
-    /// A tag.
+    /// Name of a tag.
     Tag(String),
-    /// A commit, whole or shortened.
+    /// Digits of a commit, complete or abbreviated.
     Commit(String),
     /// The branch of the environment's own repository.
     ControlBranch,
-    /// None is named: as the settings say.
+    /// No reference is given: the default of the settings applies.
     Unnamed,
 }
 
@@ -133,7 +134,7 @@ impl fmt::Display for ModName {
     }
 }
 
-/// Never a password.
+/// Omits the password.
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

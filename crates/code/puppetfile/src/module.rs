@@ -1,7 +1,7 @@
-//! What the arguments of `mod` say. Main function: [`module`].
+//! Conversion of the arguments of `mod`. Main function: [`module`].
 //!
-//! The rule that must hold: an option that nobody knows is a mistake, as is one that contradicts another,
-//! since a deploy that ignored it would bring other code than was asked for.
+//! Invariant: an unknown option is an error, and so is one that contradicts another, since a
+//! deployment that ignored it would deploy other code than requested.
 
 use std::collections::HashMap;
 
@@ -10,15 +10,15 @@ use crate::model::{ForgeVersion, GitRef, Mod, ModName, Puppetfile, Source};
 use crate::parser::inner_path;
 use crate::value::Value;
 
-/// An argument of a verb.
+/// An argument of a statement such as `mod`.
 pub(crate) enum Argument {
     Plain(Value),
     Option(String, Value),
-    /// A hash in braces.
+    /// Options in braces.
     Options(Vec<(String, Value)>),
 }
 
-/// The options of a module that were not looked at yet.
+/// The options of a module that were not used yet.
 struct Options {
     at: Position,
     given: Vec<(String, Value)>,
@@ -26,10 +26,10 @@ struct Options {
 
 type Said<T> = Result<T, Mistake>;
 
-/// What names a kind of source, and its `type`.
+/// Keys that determine the kind of the source, and values of `type`.
 const KINDS: &[&str] = &["git", "svn", "local", "tarball", "forge"];
 
-/// A module.
+/// Builds a module from the arguments of `mod`.
 pub(crate) fn module(at: Position, arguments: Vec<(Position, Argument)>) -> Said<Mod> {
     let mut arguments = arguments.into_iter();
     let Some((_, Argument::Plain(Value::Text(title)))) = arguments.next() else {
@@ -78,7 +78,7 @@ pub(crate) fn module(at: Position, arguments: Vec<(Position, Argument)>) -> Said
     })
 }
 
-/// No two modules may share a directory.
+/// Reports modules that share a directory.
 pub(crate) fn check_directories(file: &Puppetfile, mistakes: &mut Mistakes) {
     let mut taken: HashMap<String, &Mod> = HashMap::new();
     for module in &file.mods {
@@ -153,7 +153,7 @@ fn released(name: &ModName, version: &Value, at: Position) -> Said<Source> {
     Ok(Source::Forge(version))
 }
 
-/// `1.2.3`, `1.2.3-rc1`, `1.2.3+build`.
+/// True for a version: `1.2.3`, `1.2.3-rc1`, `1.2.3+build`.
 fn is_version(text: &str) -> bool {
     let (core, rest) = match text.find(['-', '+']) {
         Some(index) => text.split_at(index),
@@ -194,8 +194,8 @@ impl Options {
             Some(Value::Text(text)) if text.contains('\0') => {
                 Err(self.wrong(format!("{key} has a NUL in it")))
             }
-            // An address or a branch that begins with a dash would be an option of the programs that
-            // take it.
+            // An address or a branch that begins with a dash would be an option of the programs
+            // that receive it.
             Some(Value::Text(text)) if text.is_empty() || text.starts_with('-') => {
                 Err(self.wrong(format!("{key}: {text:?} cannot be used")))
             }
@@ -217,7 +217,7 @@ impl Options {
         }
     }
 
-    /// Where it comes from, by the options that name a kind of source.
+    /// Builds the source from the options that determine its kind.
     fn source(&mut self, name: &ModName) -> Said<Source> {
         let named: Vec<&str> = KINDS
             .iter()
@@ -270,7 +270,7 @@ impl Options {
         ))
     }
 
-    /// The `type`, a text or a symbol.
+    /// The value of `type`, a text or a symbol.
     fn kind(&mut self) -> Said<Option<String>> {
         match self.take("type") {
             Some(Value::Symbol(kind)) => Ok(Some(kind)),
@@ -319,7 +319,7 @@ impl Options {
         })
     }
 
-    /// Whether an option is `:control_branch`; then it is taken.
+    /// True if an option is `:control_branch`; it is then removed.
     fn control_branch(&mut self, key: &str) -> Said<bool> {
         let given = self.given.iter().find(|(known, _)| known == key);
         match given {

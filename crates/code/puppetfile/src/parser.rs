@@ -1,7 +1,7 @@
-//! From words to statements, and what they say. Main function: [`file`].
+//! The parser: builds statements from tokens, and evaluates them. Main function: [`file`].
 //!
-//! The rule that must hold: after a mistake reading goes on at the next statement, so that all mistakes of
-//! a file are told at once.
+//! Invariant: after an error parsing continues at the next statement, so that all errors of a file
+//! are reported at once.
 
 use std::collections::HashMap;
 
@@ -14,24 +14,24 @@ use crate::token::{Kind, Piece, Token};
 use crate::value::Value;
 
 struct Parser {
-    /// Reversed: the next one is the last.
+    /// The tokens in reverse order: the next one is the last.
     tokens: Vec<Token>,
     names: HashMap<String, Value>,
-    /// Blocks of refused Ruby that are open; their `end` is no mistake of its own.
+    /// Number of open blocks of refused Ruby; their `end` is not an additional error.
     blocks: usize,
 }
 
 type Parsed<T> = Result<T, Mistake>;
 
-/// Words of Ruby that begin what has an `end`.
+/// Keywords of Ruby that begin a block with an `end`.
 const BLOCKS: &[&str] = &[
     "if", "unless", "case", "while", "until", "for", "def", "class", "module", "begin",
 ];
 
-/// Words of Ruby inside such blocks.
+/// Keywords of Ruby inside such blocks.
 const PARTS: &[&str] = &["else", "elsif", "when", "rescue", "ensure"];
 
-/// What the words of a file say. What is wrong is added to `mistakes`.
+/// Builds the content of a file from its tokens. Errors are added to `mistakes`.
 pub(crate) fn file(mut tokens: Vec<Token>, mistakes: &mut Mistakes) -> Puppetfile {
     tokens.reverse();
     let mut parser = Parser {
@@ -80,7 +80,7 @@ impl Parser {
         self.tokens.last().map_or(Position::START, |token| token.at)
     }
 
-    /// On to the end of the statement.
+    /// Skips to the end of the statement.
     fn skip(&mut self) {
         while let Some(token) = self.tokens.pop() {
             match token.kind {
@@ -116,7 +116,7 @@ impl Parser {
                 let text = self.one_text("moduledir", at)?;
                 file.moduledir = inner_path("moduledir", &text, at)?;
             }
-            // Nothing since r10k 5, and never kept anything out.
+            // Without effect since r10k 5, and it never excluded anything.
             "exclusion" => drop(self.arguments()?),
             "end" if self.blocks > 0 => self.blocks -= 1,
             part if self.blocks > 0 && PARTS.contains(&part) => self.skip(),
@@ -138,7 +138,7 @@ impl Parser {
         }
     }
 
-    /// What follows a verb, to the end of the statement.
+    /// Parses the arguments of a statement, up to its end.
     fn arguments(&mut self) -> Parsed<Vec<(Position, Argument)>> {
         let in_brackets = self.take('(');
         let mut arguments = Vec::new();
@@ -180,7 +180,7 @@ impl Parser {
         Ok(Argument::Option(key(value, at)?, self.value(0)?))
     }
 
-    /// Nothing more may stand in the statement.
+    /// Checks that the statement ends here.
     fn ended(&mut self) -> Parsed<()> {
         match self.peek() {
             Some(Kind::End) => {
@@ -254,7 +254,7 @@ impl Parser {
         self.method(value)
     }
 
-    /// `.freeze` changes nothing; no other method is called.
+    /// Parses method calls: `.freeze` has no effect; no other method is supported.
     fn method(&mut self, value: Value) -> Parsed<Value> {
         while self.peek() == Some(&Kind::Mark('.')) {
             let at = self.at();
@@ -297,7 +297,7 @@ impl Parser {
             text = joined(at, text, part)?;
         }
         while let Some(Kind::Text(_)) = self.peek() {
-            // Texts side by side are one.
+            // Adjacent texts are concatenated.
             let Some(Token {
                 kind: Kind::Text(more),
                 at,
@@ -334,7 +334,7 @@ impl Parser {
         Ok(Value::Hash(pairs))
     }
 
-    /// `key: value`, `:key => value`.
+    /// Parses `key: value` or `:key => value`.
     fn pair(&mut self, depth: usize) -> Parsed<(String, Value)> {
         if let Some(Kind::Label(label)) = self.peek() {
             let label = label.clone();

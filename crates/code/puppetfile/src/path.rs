@@ -1,6 +1,6 @@
 //! [`InnerPath`]: a path that stays inside of the directory that it is joined to.
 //!
-//! The rule that must hold: it has no empty, `.` or `..` part, no NUL, and does not begin with `/`.
+//! Invariant: it has no empty, `.` or `..` component, no NUL, and does not begin with `/`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,19 +11,19 @@ use std::str::FromStr;
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct InnerPath(Cow<'static, str>);
 
-/// Why a text is no such path.
+/// The error for a text that is not such a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum InnerPathError {
-    /// It names the directory itself.
+    /// The path is the directory itself.
     #[error("it is empty")]
     Empty,
-    /// It begins with `/`.
+    /// The path begins with `/`.
     #[error("it is absolute; give it relative to the environment")]
     Absolute,
-    /// It has a part `..`.
+    /// The path has a component `..`.
     #[error("it leaves the environment")]
     Leaves,
-    /// It has a NUL.
+    /// The path has a NUL.
     #[error("it has a NUL in it")]
     Nul,
 }
@@ -53,10 +53,10 @@ impl FromStr for InnerPath {
 }
 
 impl InnerPath {
-    /// Where modules go if nothing else is said.
+    /// The default directory of modules, `modules`.
     pub const MODULES: Self = Self(Cow::Borrowed("modules"));
 
-    /// The text, with single slashes between its parts.
+    /// The path as text, with single slashes between its components.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,13 +1,13 @@
-//! Texts in quotes, as Ruby reads them. Main functions: [`single`], [`double`].
+//! Parsing of quoted texts by Ruby's rules. Main functions: [`single`], [`double`].
 //!
-//! The rule that must hold: of what stands in `#{…}` only names are read.
+//! Invariant: in `#{…}` only names are supported.
 
 use crate::lexer::{Cursor, is_word};
 use crate::token::Piece;
 
 const UNENDED: &str = "this text has no end";
 
-/// The bracket or sign that ends what this one begins.
+/// The closing delimiter for an opening one.
 pub(crate) fn closing(open: char) -> Option<char> {
     Some(match open {
         '(' => ')',
@@ -19,7 +19,7 @@ pub(crate) fn closing(open: char) -> Option<char> {
     })
 }
 
-/// Up to `close`, which is taken: only `\\` and the quotes have a backslash.
+/// Reads up to and including `close`: only `\\` and the quotes can be escaped.
 pub(crate) fn single(
     cursor: &mut Cursor<'_>,
     open: char,
@@ -46,7 +46,7 @@ pub(crate) fn single(
     Err(UNENDED.to_owned())
 }
 
-/// Up to `close`, which is taken, with escapes and names.
+/// Reads up to and including `close`, with escapes and interpolated names.
 pub(crate) fn double(
     cursor: &mut Cursor<'_>,
     open: char,

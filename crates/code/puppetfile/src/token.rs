@@ -1,43 +1,43 @@
-//! The words of a Puppetfile: [`Token`].
+//! The tokens of a Puppetfile: [`Token`].
 
 use crate::Position;
 
-/// A word and where it begins.
+/// A token with the position at which it begins.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Token {
     pub(crate) kind: Kind,
     pub(crate) at: Position,
 }
 
-/// What kinds of words there are.
+/// The kinds of tokens.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Kind {
-    /// `mod`, `true`, a name of a constant value.
+    /// A keyword or name: `mod`, `true`, a name of a constant value.
     Word(String),
-    /// `'a'`, `"a#{b}"`.
+    /// A quoted text: `'a'`, `"a#{b}"`.
     Text(Vec<Piece>),
-    /// `%w[a b]`.
+    /// A list of words: `%w[a b]`.
     Words(Vec<String>),
-    /// `:a`, `:'a'`.
+    /// A symbol: `:a`, `:'a'`.
     Symbol(String),
-    /// `a:`, `'a':`.
+    /// A key of a hash: `a:`, `'a':`.
     Label(String),
-    /// `12`, `1.5`.
+    /// A number: `12`, `1.5`.
     Number(String),
-    /// `=>`.
+    /// The arrow `=>`.
     Arrow,
     /// One of `, ( ) [ ] { } = + .`.
     Mark(char),
-    /// The end of a line, or `;`.
+    /// The end of a statement: end of a line, or `;`.
     End,
-    /// Ruby that is not read: what it is, for people.
+    /// Unsupported Ruby, with a description for messages.
     Refused(String),
 }
 
-/// A part of a text.
+/// A part of a quoted text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Piece {
     Literal(String),
-    /// `#{name}`.
+    /// An interpolated name: `#{name}`.
     Name(String),
 }

@@ -1,28 +1,28 @@
 //! Values in a Puppetfile: [`Value`].
 //!
-//! The rule that must hold: what is compared and shown is never a secret but by the one who asks for it.
+//! Invariant: a secret is only compared or shown by a caller that explicitly requests it.
 
-/// A value, after names were put in.
+/// A value, after interpolation of names.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// A text.
+    /// A quoted text.
     Text(String),
-    /// `:latest`, without its colon.
+    /// A symbol such as `:latest`, without its colon.
     Symbol(String),
-    /// As it is written.
+    /// A number as it is written.
     Number(String),
-    /// `true` or `false`.
+    /// The constant `true` or `false`.
     Bool(bool),
-    /// `nil`.
+    /// The constant `nil`.
     Nil,
-    /// A list.
+    /// A list of values.
     List(Vec<Value>),
-    /// Keys are symbols or texts; their names.
+    /// Pairs of key and value. Keys are symbols or texts, stored as texts.
     Hash(Vec<(String, Value)>),
 }
 
 impl Value {
-    /// What it is, for people.
+    /// The kind of the value, for messages.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Text(_) => "a text",

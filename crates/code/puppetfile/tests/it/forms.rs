@@ -1,4 +1,4 @@
-//! All forms that r10k knows.
+//! All forms that r10k supports.
 
 use puppetfile::{ForgeVersion, GitRef, Source};
 

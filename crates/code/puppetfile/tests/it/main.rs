@@ -1,4 +1,4 @@
-//! What Puppetfiles say, and what is wrong with them.
+//! The content of Puppetfiles, and the errors in them.
 #![cfg(test)]
 
 mod forms;
@@ -14,14 +14,14 @@ fn read(text: &str) -> Puppetfile {
     }
 }
 
-/// The only module of a text.
+/// Parses a text with a single module.
 fn one(text: &str) -> Mod {
     let file = read(text);
     assert_eq!(file.mods.len(), 1, "{text}");
     file.mods[0].clone()
 }
 
-/// What is wrong with a text, a line each.
+/// The errors in a text, one line each.
 fn wrong(text: &str) -> String {
     match puppetfile::parse(text) {
         Ok(file) => panic!("{text}\n{file:?}"),

@@ -1,4 +1,4 @@
-//! What is refused: with its place, and what to write instead.
+//! Refused constructs, each with its position and the remedy.
 
 use super::wrong;
 

@@ -1,8 +1,8 @@
-//! What holds for all texts.
+//! Properties that hold for all texts.
 
 use proptest::prelude::*;
 
-/// Texts near to Puppetfiles.
+/// Texts similar to Puppetfiles.
 fn near() -> impl Strategy<Value = String> {
     let word = prop::sample::select(vec![
         "mod ",

@@ -1,4 +1,4 @@
-//! `tutti reset-admin-password`, while the server runs and while it does not.
+//! `tutti reset-admin-password`, with and without a running server.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -7,7 +7,7 @@ use tokio::process::Command;
 
 use crate::world::World;
 
-/// Runs it and answers what it printed.
+/// Runs the command; returns its success and output.
 async fn reset(world: &World, arguments: &[&str]) -> (bool, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tutti"));
     command.arg("reset-admin-password").args(arguments);

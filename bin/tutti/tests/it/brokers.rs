@@ -1,4 +1,4 @@
-//! Agents on a broker of its own, which dies and comes back, and whose orchestrator does.
+//! Agents on a standalone broker, while the broker and its orchestrator are restarted.
 
 use serde_json::json;
 use testkit::service::Service;

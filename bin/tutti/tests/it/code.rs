@@ -1,4 +1,4 @@
-//! A server that deploys code: from the push to the task on a node, and plans beside deployments.
+//! A server that deploys code: from the push to the task on a node, and plans during deployments.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -11,8 +11,8 @@ use crate::world::World;
 const NODE: &str = "node0.test";
 const SECRET: &str = "a secret of webhooks";
 
-/// Everything that a plan can read, in two halves with a question between them. The halves read different
-/// files, so that nothing is answered from what was read before.
+/// All functions by which a plan can read code, in two halves with a prompt between them. The
+/// halves read different files, so that no answer comes from a cache.
 const PLAN: &str = "
 plan site(TargetSpec $node) {
   $first = [run_task('site::first', $node).first['version'], file::read('site/first'), site::first()]
@@ -57,7 +57,7 @@ impl Control {
         std::fs::write(path, content).unwrap();
     }
 
-    /// Commits code that says of itself which version it is, wherever it is looked at.
+    /// Commits code that contains its version number in every file.
     pub(crate) fn commit(&self, version: u32) {
         let module = |path: &str| format!("modules/site/{path}");
         for name in ["first", "second"] {
@@ -81,7 +81,7 @@ async fn start(nodes: &[&str]) -> (World, Control) {
     start_with(nodes, "").await
 }
 
-/// The same with more settings of code.
+/// Like `start`, with additional settings of code.
 pub(crate) async fn start_with(nodes: &[&str], settings: &str) -> (World, Control) {
     start_in(crate::installation(""), nodes, settings).await
 }
@@ -120,7 +120,7 @@ impl World {
         told["name"].as_str().unwrap().parse().unwrap()
     }
 
-    /// Waits until the plan asks something.
+    /// Waits until the plan has a prompt.
     async fn asked(&self, plan: u64) {
         let path = format!("/orchestrator/v1/plan_jobs/{plan}/steps?state=waiting");
         crate::world::until("the plan asks", || async {
@@ -138,8 +138,9 @@ impl World {
     }
 }
 
-/// An unwritable code directory stops deployments and nothing else, and they start without a restart when it can
-/// be used. The tests run as root, whom permissions do not bind; so a file stands in the directory's place.
+/// An unwritable code directory stops deployments and nothing else, and they start without a
+/// restart once it can be used. The tests run as root, for whom permissions do not apply; so a file
+/// takes the directory's place.
 #[tokio::test]
 async fn an_unwritable_code_directory_stops_neither_orchestrator_nor_broker() {
     let installation = crate::installation("");
@@ -201,7 +202,7 @@ async fn a_plan_stays_with_its_version_and_deployments_do_not_wait_for_it() {
     control.commit(2);
     let second = world.deploy().await;
     assert_eq!(second["version_before"], first["version"]);
-    // Neither a restart nor a deployment while it is away changes anything.
+    // Neither a restart nor a deployment changes anything while it is unreachable.
     world.kill_server().await;
     world.start_server().await;
     world.client.connected(1).await.unwrap();
@@ -253,8 +254,8 @@ async fn a_plan_that_locks_keeps_deployments_waiting_also_over_a_kill() {
     .await;
 }
 
-/// Plans run in all ways while one deployment follows the other, and each says what it saw. `TUTTI_CODE_PLANS`
-/// has another number of plans.
+/// Plans run in all ways while deployments follow each other, and each reports the version that it
+/// saw. `TUTTI_CODE_PLANS` sets another number of plans.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn plans_beside_a_loop_of_deployments_see_what_they_are_promised() {
     const PLANS: usize = 12;
@@ -308,7 +309,7 @@ plan site::look(TargetSpec $node) {
     };
     let (versions, pinned, lock, latest) =
         tokio::join!(deploys, lane("pinned"), lane("lock"), lane("latest"));
-    // A third of them locks, and leaves room for deployments in between.
+    // A third of them locks, and leaves time for deployments in between.
     assert!(versions.len() >= plans / 6, "{versions:?}");
     eprintln!("{} deployments beside {plans} plans", versions.len());
     for (code, (code_id, seen)) in pinned.into_iter().chain(lock).chain(latest) {
@@ -345,7 +346,7 @@ async fn what_a_plan_works_with_is_not_removed() {
             .collect::<Vec<_>>()
     };
     for version in all_versions() {
-        // Room is made after deployments, too: it may be gone.
+        // Garbage collection runs after deployments, too: the version may be gone.
         if let Ok(directory) = std::fs::File::open(versions.join(version)) {
             directory.set_modified(long_ago).unwrap();
         }
@@ -353,7 +354,8 @@ async fn what_a_plan_works_with_is_not_removed() {
     let gone = world.client.post("/tutti/v1/code/gc", &json!({})).await;
     gone.unwrap();
     let left = all_versions();
-    // Nine were made; the live one, five more and the plan's stay, which may be one of the five.
+    // Nine versions were deployed; the live one, five more and the plan's are kept, which may be
+    // one of the five.
     assert!((6..=7).contains(&left.len()), "{left:?}");
     let kept = first["version"].as_str().unwrap();
     assert!(left.contains(&format!("production_{kept}")), "{left:?}");

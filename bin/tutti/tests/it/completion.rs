@@ -1,4 +1,5 @@
-//! Tab in real shells: names of the server behind the static proposals, and those alone when it does not answer.
+//! Tab completion in real shells: names from the server after the static proposals, and the static
+//! ones alone if it does not answer.
 
 use std::path::PathBuf;
 
@@ -8,7 +9,7 @@ use crate::world::World;
 
 const NODES: [&str; 2] = ["anna.example.com", "ben.example.com"];
 
-/// A user's home, with the shell's completion as docs/cli.md installs it.
+/// A user's home directory, with the shell's completion installed as in docs/cli.md.
 struct Home {
     directory: PathBuf,
     service_url: String,
@@ -68,7 +69,7 @@ impl Home {
         String::from_utf8(output.stdout).unwrap()
     }
 
-    /// The proposals of bash for a line when Tab is pressed behind it.
+    /// The proposals of bash for a line when Tab is pressed at its end.
     async fn bash(&self, line: &str) -> Vec<String> {
         let script = r#"
             source tutti.bash; source puppet-job.bash
@@ -185,7 +186,7 @@ async fn bash_proposes_names_of_the_server_and_static_words_without_it() {
     ] {
         assert_eq!(home.bash(line).await, expected, "{line}");
     }
-    // Another server, which does not answer: verbs and options alone, and soon.
+    // A server that does not answer: verbs and options alone, and quickly.
     home.service_url = "https://localhost:1".to_owned();
     assert_eq!(home.bash("tutti task sh").await, ["show"]);
     let files = home.bash("tutti task run app -t an").await;

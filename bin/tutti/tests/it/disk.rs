@@ -1,7 +1,7 @@
-//! Disks that fill up: the server's while results are written, and an agent's spool.
+//! Full disks: the server's while results are written, and an agent's spool.
 //!
-//! The disks are tiny tmpfs, which only root can mount; without that right the tests say that they
-//! were not run.
+//! The disks are tiny tmpfs, which only root can mount; without that right the tests print that
+//! they were not run.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -14,18 +14,18 @@ use crate::world::{World, logged, until};
 
 const NODE: &str = "node0.test";
 
-/// A small disk, for as long as this lives.
+/// A small disk, unmounted on drop.
 struct TinyDisk {
     at: PathBuf,
 }
 
-/// What takes up all the room of a disk.
+/// A file that takes up all the space of a disk.
 struct Filler(PathBuf);
 
 // === impl TinyDisk ===
 
 impl TinyDisk {
-    /// A disk at `at` with what was in that directory. `None`: this user may not mount.
+    /// Mounts a disk at `at` with the content of that directory. `None`: this user may not mount.
     fn mount(at: &Path, size: &str) -> Option<Self> {
         let kept = at.with_extension("before");
         let options = format!("size={size},mode=0700");
@@ -49,7 +49,7 @@ impl TinyDisk {
         Some(Self { at: at.to_owned() })
     }
 
-    /// Writes until there is no room.
+    /// Writes until the disk is full.
     fn fill(&self) -> Filler {
         let path = self.at.join("filler");
         let mut file = File::create(&path).unwrap();
@@ -82,7 +82,7 @@ async fn failures(world: &World) -> u64 {
     figure.unwrap_or_else(|| panic!("{text}")).parse().unwrap()
 }
 
-/// A task that has begun on the node and will have a large result and tell its ledger.
+/// A task that has begun on the node and will write a large result and its line in the ledger.
 async fn waiting(world: &World, name: &str) -> (u64, crate::world::Gate) {
     let gate = world.gate(
         name,
@@ -123,7 +123,7 @@ async fn no_result_is_lost_when_the_servers_disk_is_full() {
         "the disk of the store is full",
     )
     .await;
-    // What is there can be read, nothing new is promised, and the reason is told.
+    // Existing data can be read, no new request is accepted, and the reason is reported.
     world.client.nodes(before).await.unwrap();
     let refused = world.client.run_task("quick", &[NODE], json!({})).await;
     let words = format!("{:#}", refused.unwrap_err());
@@ -170,7 +170,7 @@ async fn an_agent_whose_spool_is_full_says_so_and_works_again_when_it_is_not() {
     let run = world.run("mark", NODE, json!({"mark": mark})).await;
     assert_eq!(run["state"], json!("finished"), "{run}");
 
-    // Full while the task writes: it is not said to have succeeded with less than it wrote.
+    // Full while the task writes: it is not reported as succeeded with incomplete output.
     let (job, gate) = waiting(&world, "slow").await;
     let filler = disk.fill();
     gate.open();

@@ -1,4 +1,4 @@
-//! `tutti doctor`: one line for each fault of an installation, whether the server runs or not.
+//! `tutti doctor`: one line for each fault of an installation, with and without a running server.
 
 use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt as _, lchown};
@@ -13,7 +13,7 @@ use crate::world::World;
 /// Exit code of a diagnosis with problems.
 const PROBLEMS: i32 = 3;
 
-/// A diagnosis of one configuration, as a program reads it.
+/// The JSON output of a diagnosis of one configuration.
 struct Diagnosis {
     code: Option<i32>,
     findings: Vec<Value>,
@@ -178,7 +178,7 @@ async fn a_puppetdb_that_is_away_does_not_hold_the_other_checks_up() {
     world.stop().await;
 }
 
-/// `tutti-agent doctor` of a node, as a program reads it.
+/// The JSON output of `tutti-agent doctor` for a node.
 async fn of_node(world: &World, certname: &str) -> Diagnosis {
     let agent = Path::new(env!("CARGO_BIN_EXE_tutti")).with_file_name("tutti-agent");
     let config = world

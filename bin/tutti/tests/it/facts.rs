@@ -1,4 +1,4 @@
-//! What a real agent tells of itself.
+//! Facts of a real agent.
 
 use reqwest::Method;
 use serde_json::{Value, json};

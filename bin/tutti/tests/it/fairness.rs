@@ -1,13 +1,13 @@
-//! The benchmark of fairness at its smallest size: every figure is there, and no honest client fails.
+//! The benchmark of fairness at its smallest size: every figure exists, and no honest client fails.
 //! Times are not compared here, since other tests use the machine at the same time; memory is.
 
 use testkit::fairness::{FairnessSite, FairnessSize, latency, memory, reconnect};
 use testkit::installation::Programs;
 
-/// Descriptors that a server may open meanwhile for itself: its database and its log.
+/// Descriptors that a server may open for itself meanwhile: its database and its log.
 const OPENED_BESIDES: usize = 16;
 
-/// What the limits of half-open connections are calculated with.
+/// Memory per half-open connection from which the limits are calculated.
 const MOST_KIB: f64 = 16.0;
 
 fn programs() -> Programs {
@@ -39,7 +39,7 @@ async fn a_half_open_connection_takes_16_kib_at_most() {
         let connections = size.measured_connections;
         let measuring = memory::measure(&site, port, first_bytes, connections);
         let figure = measuring.await.unwrap();
-        // The attacker never has more, and all of them fit into the limits.
+        // The attacker never has more, and all of them are within the limits.
         assert!(figure.held <= connections + OPENED_BESIDES, "{figure:?}");
         assert!(figure.held > connections / 2, "{figure:?}");
         assert!(figure.kib_each <= MOST_KIB, "{figure:?}");

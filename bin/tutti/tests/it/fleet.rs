@@ -1,5 +1,5 @@
-//! Hundreds of simulated agents with faulty links on the real server: everything is run once, and
-//! everything that ran is known.
+//! Hundreds of simulated agents with faulty links on the real server: every action runs once, and
+//! the end of each is known.
 
 use std::time::Duration;
 
@@ -23,7 +23,8 @@ fn faulty() -> Faults {
     }
 }
 
-/// Runs one job over a fleet that is also cut at random, and holds the history against its ledger.
+/// Runs one job over a fleet whose links are also cut at random, and compares the history with its
+/// ledger.
 async fn job_over(protocol: Protocol, extensions: bool, faults: Faults) {
     let installation = crate::installation("");
     let metadata = json!({"input_method": "environment"});
@@ -59,7 +60,7 @@ async fn job_over(protocol: Protocol, extensions: bool, faults: Faults) {
         "an outcome was lost or made up"
     );
     if extensions {
-        // A cut node is errored as not connected at once; of a Tutti agent everything else is known.
+        // A cut node fails as not connected at once; for a Tutti agent every other end is known.
         let unknown = runs
             .iter()
             .find(|run| run["result"]["_error"]["kind"] == UNKNOWN);
@@ -69,7 +70,7 @@ async fn job_over(protocol: Protocol, extensions: bool, faults: Faults) {
     assert!(server.stop().await.unwrap().success());
 }
 
-/// The action's own end, good or bad.
+/// True for the action's own end, success or failure.
 fn is_outcome(run: &Value) -> bool {
     matches!(run["state"].as_str(), Some("finished" | "failed"))
 }

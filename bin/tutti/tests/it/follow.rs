@@ -1,4 +1,4 @@
-//! Servers that follow another one's deployments, as programs of their own.
+//! Servers that follow another one's deployments, as separate programs.
 
 mod cuts;
 mod local;
@@ -18,7 +18,7 @@ const NAMES: [&str; 2] = ["one.follow.test", "two.follow.test"];
 const SETTINGS: &str =
     "staging_directory = \"staging\"\nfollowers = [\"*.follow.test\"]\nfollowers_timeout_s = 5\n";
 
-/// Where a follower has its code.
+/// The code directory of a follower.
 fn home(world: &World, name: &str) -> PathBuf {
     world.root().join("followers").join(name)
 }
@@ -38,7 +38,7 @@ fn spec_of(world: &World, name: &str, port: u16) -> ServiceSpec {
     spec_with(world, name, port, "")
 }
 
-/// One with more settings.
+/// A follower with additional settings.
 fn spec_with(world: &World, name: &str, port: u16, more: &str) -> ServiceSpec {
     let home = home(world, name);
     std::fs::create_dir_all(&home).unwrap();
@@ -62,7 +62,7 @@ async fn follow(world: &World, name: &str) -> Service {
     spec(world, name).start().await.unwrap()
 }
 
-/// The version that is live there, as its files say.
+/// The live version, read from its files.
 fn version(environment: &Path) -> Option<String> {
     std::fs::read_to_string(environment.join("modules/site/files/first")).ok()
 }
@@ -75,7 +75,8 @@ async fn until_version(world: &World, name: &str, wanted: u32) {
     .await;
 }
 
-/// Reads an environment again and again, as a compiler does that has opened it: all files of one version.
+/// Reads an environment repeatedly, as a compiler that has opened it does: all files are of one
+/// version.
 fn reader(environment: PathBuf, stop: &Arc<AtomicBool>) -> JoinHandle<u64> {
     let stop = Arc::clone(stop);
     std::thread::spawn(move || {
@@ -175,7 +176,7 @@ async fn followers_have_a_deployment_when_it_is_over_and_never_show_a_mixture() 
     for reader in readers {
         assert!(reader.join().unwrap() > 100);
     }
-    // Another environment comes and goes, and what another tool publishes comes, too.
+    // Another environment is created and removed, and another tool publishes one, too.
     control.git(&["branch", "feature_x"]);
     deploy(&world, &json!({"deploy-all": true, "wait": true})).await;
     let staged = world.root().join("staging/environments/staged/manifests");
@@ -241,7 +242,8 @@ async fn a_follower_that_is_away_is_named_and_catches_up_and_so_is_a_server() {
     })
     .await;
 
-    // The server is killed, also in the middle of a deployment; nobody loses anything, and all go on.
+    // The server is killed, also in the middle of a deployment; no follower loses anything, and all
+    // go on.
     for number in 3..6 {
         control.commit(number);
         deploy(&world, &json!({"environments": ["production"]})).await;
@@ -254,7 +256,7 @@ async fn a_follower_that_is_away_is_named_and_catches_up_and_so_is_a_server() {
             until_version(&world, name, number).await;
         }
     }
-    // Followers are killed at any moment and have it in the end.
+    // Followers are killed at any moment and have the version in the end.
     for number in 6..10 {
         let victim = usize::from(number % 2 == 0);
         control.commit(number);
@@ -267,7 +269,7 @@ async fn a_follower_that_is_away_is_named_and_catches_up_and_so_is_a_server() {
     }
 }
 
-/// As if it had not been live for a month.
+/// Changes the version's timestamps as if it had not been live for a month.
 fn age(versions: &Path, signature: &str) {
     let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(30 * 86_400);
     let version = versions.join(format!("versions/production_{signature}"));
@@ -293,7 +295,7 @@ async fn a_follower_keeps_the_versions_that_the_server_keeps() {
         age(&there, &first);
     }
     assert!(kept.exists(), "the server has it");
-    // Of those beside the live one the server keeps five, and this is the sixth.
+    // The server keeps five versions besides the live one, and this is the sixth.
     for number in 5..8 {
         control.commit(number);
         world.deploy().await;
@@ -321,7 +323,7 @@ async fn damaged_files_of_a_follower_are_put_right_after_its_start() {
     let follower = followers.pop().unwrap();
     until_version(&world, NAMES[1], 1).await;
     follower.stop().await.unwrap();
-    // A disk that loses a write changes the content, too: both are names of one file.
+    // A disk that loses a write changes the stored content, too: both are names of one file.
     let live = environment(&world, NAMES[1], "production");
     let version = std::fs::read_link(&live).unwrap();
     std::fs::write(live.join("modules/site/files/first"), "X").unwrap();
@@ -332,7 +334,7 @@ async fn damaged_files_of_a_follower_are_put_right_after_its_start() {
     let second = std::fs::read_to_string(live.join("modules/site/files/second"));
     assert_eq!(second.unwrap(), "1");
     assert_eq!(std::fs::read_link(&live).unwrap(), version);
-    // It follows on, and a version that lay there damaged is right when it is live again.
+    // It goes on following, and a damaged version is repaired when it is live again.
     control.commit(2);
     world.deploy().await;
     until_version(&world, NAMES[1], 2).await;
@@ -359,7 +361,7 @@ async fn a_content_with_another_hash_is_refused_and_what_is_live_stays() {
         &json!({"environments": ["production"], "wait": true}),
     )
     .await;
-    // The first follower has had the list of files, so the server knows the hash of what it was.
+    // The first follower has fetched the list of files, so the server knows its former hash.
     let objects = world.root().join("versions/content/objects");
     let object = crate::world::files_with(&objects, "printf 77").remove(0);
     let text = std::fs::read(&object).unwrap();
@@ -434,7 +436,7 @@ async fn a_load_balancer_is_told_whether_a_follower_has_what_is_live() {
         (&production["status"], &shown["state"]),
         (&json!("ok"), &json!("running"))
     );
-    // A follower that is started while its server is away does not know what is live.
+    // A follower that is started while its server is down does not know the live version.
     world.kill_server().await;
     assert!(follower.stop().await.unwrap().success());
     let follower = spec.start().await.unwrap();

@@ -1,4 +1,4 @@
-//! Bad input over the API of the real server: a clear refusal that names the place, and no change.
+//! Bad input to the API of the real server: a clear refusal that names the place, and no change.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::world::World;
 const NODES: [&str; 2] = ["node0.test", "node1.test"];
 const RUN: &str = "/orchestrator/v1/command/task";
 
-/// What came back: the status, and the error as text.
+/// The response: the status, and the error as text.
 async fn answer(world: &World, method: Method, path: &str, body: impl Into<Body>) -> (u16, Value) {
     let request = world.client.request(method, path).body(body);
     let response = request.send().await.unwrap();
@@ -20,7 +20,7 @@ async fn answer(world: &World, method: Method, path: &str, body: impl Into<Body>
     (status, parsed.unwrap_or_else(|_| panic!("{path}: {text}")))
 }
 
-/// A refusal with this status, whose message has `words`.
+/// Expects a refusal with this status, whose message contains `words`.
 async fn refused(world: &World, path: &str, body: impl Into<Body>, status: u16, words: &str) {
     let (got, error) = answer(world, Method::POST, path, body).await;
     assert_eq!(got, status, "{path}: {error}");
@@ -272,7 +272,7 @@ fn blob(world: &World) -> PathBuf {
     file
 }
 
-/// What is left of a file; `None`: nothing, not even its name.
+/// Damages a file: the new content; `None` removes the file.
 type Damage = fn(&[u8]) -> Option<Vec<u8>>;
 
 #[tokio::test]

@@ -1,4 +1,5 @@
-//! Who may come in: certificates that are revoked, expired, foreign, shared, or for something else.
+//! Access with certificates that are revoked, expired, foreign, shared, or issued for another
+//! purpose.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use crate::world::{World, logged, until};
 
 const NODES: [&str; 2] = ["node0.test", "node1.test"];
 
-/// Puts a certificate where the installation looks for that of `certname`.
+/// Installs a certificate as that of `certname`.
 fn give(world: &World, ca: &CertificateAuthority, certname: &str, lifetime: Option<Duration>) {
     let options = GenerateOptions {
         alt_names: vec!["localhost".parse().unwrap()],
@@ -35,13 +36,13 @@ fn ca(world: &World) -> CertificateAuthority {
     CertificateAuthority::open(&world.installation.ca_dir()).unwrap()
 }
 
-/// The agent has tried to connect at least twice more, and failed.
+/// Waits until the agent has failed to connect at least twice more.
 async fn tries_in_vain(agent: &Service, words: &str) {
     tries_in_vain_after(agent, words, agent.log_text().matches(words).count()).await;
 }
 
-/// The same where so many attempts were seen `before`: pauses between attempts grow, so that two more
-/// than there are by now may take minutes.
+/// The same for an agent with `before` attempts: pauses between attempts grow, so that two more
+/// than now may take minutes.
 async fn tries_in_vain_after(agent: &Service, words: &str, before: usize) {
     until(&format!("`{words}` twice in the agent's log"), || async {
         agent.log_text().matches(words).count() >= before + 2
@@ -59,12 +60,12 @@ async fn a_revoked_agent_is_cut_and_does_not_come_back() {
         told.starts_with(&format!("revoked {}\n", NODES[0])),
         "{told}"
     );
-    // A broker that the configuration names, and that never came.
+    // A broker that the configuration names, and that never connected.
     assert!(
         told.contains("note: these brokers are not connected") && told.contains(": broker.test;"),
         "{told}"
     );
-    // The answer came when its session had ended.
+    // The answer arrived after its session had ended.
     assert_eq!(world.client.connected_names().await.unwrap(), [NODES[1]]);
     tries_in_vain(&world.agents[NODES[0]], "not connected; next attempt").await;
     world.agents.remove(NODES[0]).unwrap().stop().await.unwrap();
@@ -126,7 +127,7 @@ async fn expired_and_foreign_certificates_do_not_come_in() {
     };
     let foreign = CertificateAuthority::init(&world.root().join("foreign"), &options).unwrap();
     give(&world, &foreign, NODES[1], None);
-    // Its end is an event of the clock's.
+    // Its end is an event of the clock.
     tokio::time::sleep(second * 2).await;
     for name in NODES {
         world.start_agent(name, "").await;
@@ -165,7 +166,7 @@ async fn agents_that_share_a_certificate_raise_an_alarm_and_run_nothing_twice() 
     let nodes = world.ended(job).await;
     let ledger = std::fs::read_to_string(world.root().join("slow-begun.ledger")).unwrap();
     assert_eq!(ledger, "run\n", "it ran once; {nodes:?}");
-    // Whichever of them was asked: either the outcome itself, or that it is not known.
+    // Depending on which of them got the request: either the outcome itself, or an unknown one.
     let known = nodes[0]["state"] == json!("finished");
     let kind = &nodes[0]["result"]["_error"]["kind"];
     assert!(
@@ -196,7 +197,7 @@ async fn a_broker_that_is_not_listed_is_refused() {
     let server = world.server.as_ref().unwrap();
     logged(server, "refused as a broker").await;
     let port = world.installation.remote_broker_port();
-    // The agent takes this broker, so what is left to refuse it is the server.
+    // The agent accepts this broker, so only the server is left to refuse it.
     let expects_rogue = "broker-certnames : [\"rogue.test\"]\n";
     let agent = world.installation.agent(NODES[0], port, expects_rogue);
     let agent = agent.unwrap().start().await.unwrap();
@@ -244,7 +245,7 @@ async fn the_certificate_of_an_agent_opens_no_door_of_the_api() {
     world.stop().await;
 }
 
-/// `tutti-agent bootstrap`, begun.
+/// Starts `tutti-agent bootstrap`.
 fn bootstrap(world: &World, ssl: &Path, log: &str) -> Service {
     let programs = Programs::beside(env!("CARGO_BIN_EXE_tutti")).unwrap();
     let toml = std::fs::read_to_string(world.root().join("tutti.toml")).unwrap();
@@ -291,7 +292,7 @@ async fn signed(world: &World, ssl: &Path, log: &str) -> [PathBuf; 2] {
 async fn a_new_agent_gets_its_certificate_and_after_clean_another() {
     let mut world = World::start(&[]).await;
     world.shell("quick", &[], "echo done");
-    // The installation makes a certificate for whom it has none; this agent brings its own.
+    // The installation creates a certificate for agents without one; this agent brings its own.
     let certificates = world.root().join("certificates");
     std::fs::create_dir_all(&certificates).unwrap();
     for kind in ["pem", "key"] {

@@ -1,12 +1,12 @@
 //! The kill test: server, broker-in-server, standalone broker and agents are killed at random while
-//! jobs run; then the history is held against what really happened on the nodes.
+//! jobs run; afterwards the history is compared with the actions that ran on the nodes.
 //!
-//! What must come out, whatever was killed when: every job that was acknowledged is there and ended;
-//! a node that is said to have finished ran its action exactly once and its own result is recorded;
-//! a node that is said not to have run it did not; nothing ran twice. Nobody kills the wrappers of
-//! running actions here, so there is nothing that nobody can know: no outcome may be unknown.
+//! Invariants, for every order of kills: every acknowledged job exists and has ended; a node
+//! reported as finished ran its action exactly once and its own result is recorded; a node reported
+//! as not run did not run it; nothing ran twice. The wrappers of running actions are not killed
+//! here, so every outcome can be determined: none may be unknown.
 //!
-//! `TUTTI_KILLS` and `TUTTI_SEED` set how often and when.
+//! `TUTTI_KILLS` and `TUTTI_SEED` set the number of kills and their times.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -25,11 +25,11 @@ use tokio_util::sync::CancellationToken;
 const KILLS: u32 = 200;
 const AGENTS_INSIDE: usize = 3;
 const AGENTS_OUTSIDE: usize = 2;
-/// Between two kills, so that they fall on every stage of a job.
+/// Longest pause between two kills, chosen so that they hit every stage of a job.
 const PAUSE_MS_MAX: u64 = 600;
-/// How long one action takes at most.
+/// Maximum duration of one action.
 const ACTION_MS_MAX: u64 = 300;
-/// Jobs that are submitted side by side.
+/// Number of concurrent submitters of jobs.
 const SUBMITTERS: usize = 3;
 
 /// Appends its id to the node's ledger durably before it does anything else.
@@ -43,12 +43,12 @@ time.sleep(params["milliseconds"] / 1000)
 print(json.dumps({"id": params["id"]}))
 "#;
 
-/// A job that a submitter asked for.
+/// A job submitted by a submitter.
 #[derive(Debug)]
 struct Submitted {
     id: String,
     nodes: Vec<String>,
-    /// The number, when the server answered.
+    /// The job's number; `None` if the server did not answer.
     number: Option<u64>,
 }
 
@@ -134,7 +134,7 @@ async fn start(installation: &Installation) -> (Vec<Victim>, Vec<String>) {
         } else {
             installation.remote_broker_port()
         };
-        // Agents come back quickly, so that kills fall on running jobs and not on absent nodes.
+        // Agents reconnect quickly, so that kills hit running jobs and not absent nodes.
         specs.push(
             installation
                 .agent(&name, port, "reconnect-max-delay : 1\n")
@@ -153,7 +153,8 @@ async fn start(installation: &Installation) -> (Vec<Victim>, Vec<String>) {
 // === impl Victim ===
 
 impl Victim {
-    /// Usually waits until the program is up again; sometimes it is left to be killed half-started.
+    /// Usually waits until the program is up again; sometimes it is left to be killed while it
+    /// starts.
     async fn kill_and_start(&mut self, random: &mut SmallRng) {
         if let Some(running) = self.running.take() {
             running.kill().await.unwrap();
@@ -183,7 +184,7 @@ struct Submitter {
 }
 
 impl Submitter {
-    /// One job after the other, each on some nodes.
+    /// Submits one job after the other, each on some nodes.
     async fn run(mut self, stop: CancellationToken) -> Vec<Submitted> {
         let mut jobs = Vec::new();
         while !stop.is_cancelled() {
@@ -200,8 +201,8 @@ impl Submitter {
         jobs
     }
 
-    /// Some of the nodes that are connected now: a job on absent nodes ends before anything can be
-    /// killed under it. Now and then all, absent or not.
+    /// Some of the nodes that are connected now: a job on absent nodes ends before any kill can hit
+    /// it. Occasionally all nodes, connected or not.
     async fn choose(&mut self) -> Vec<String> {
         let mut there = self.client.connected_names().await.unwrap();
         if there.is_empty() || self.random.random_bool(0.1) {
@@ -211,7 +212,7 @@ impl Submitter {
         there.sample(&mut self.random, count).cloned().collect()
     }
 
-    /// `None`: the server was away or went away; whether the job was made, its history will tell.
+    /// `None`: the server was down or went down; its history shows if the job was created.
     async fn submit(&mut self, id: &str, nodes: &[String]) -> Option<u64> {
         let ledger = self.installation.root().join("ledger").join(id);
         std::fs::create_dir_all(ledger.parent().unwrap()).unwrap();
@@ -222,7 +223,7 @@ impl Submitter {
     }
 }
 
-/// How the runs ended.
+/// The ends of the runs.
 #[derive(Debug, Default)]
 struct Verdict {
     finished: usize,
@@ -280,7 +281,7 @@ fn check_run(job: &Submitted, run: &Value, ran: &HashMap<String, u32>, verdict: 
     }
 }
 
-/// How often a job's action ran, by node.
+/// The number of runs of a job's action, by node.
 fn ledger(installation: &Installation, id: &str) -> HashMap<String, u32> {
     let mut ran = HashMap::new();
     let path = installation.root().join("ledger").join(id);

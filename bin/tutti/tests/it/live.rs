@@ -1,4 +1,4 @@
-//! Tasks while they run: output, streams, restarts, Ctrl-C, time limits, and truthful ends.
+//! Running tasks: output, streams, restarts, Ctrl-C, time limits, and truthful ends.
 
 use std::process::Stdio;
 
@@ -18,7 +18,7 @@ async fn both_streams_are_shown_while_the_task_runs() {
     let gate = world.gate("slow", "echo first; echo beside >&2", "echo last");
     let job = world.job("slow", &[NODE], gate.params()).await;
     let mut events = Events::open(&world.client, job, None).await;
-    // The task waits for the gate: whatever comes now came before its end.
+    // The task waits for the gate: any event that arrives now was sent before its end.
     let mut seen = Vec::new();
     let has = |seen: &[crate::sse::Message], stream: &str, text: &str| {
         seen.iter().any(|message| message.is_output(stream, text))
@@ -86,7 +86,7 @@ async fn a_task_of_ten_seconds_goes_on_while_its_agent_restarts() {
     let status = world.agents.remove(NODE).unwrap().stop().await.unwrap();
     assert!(status.success(), "{status}");
     world.start_agent(NODE, "").await;
-    // The new agent shows what the old one's task writes.
+    // The new agent sends the output of the old one's task.
     events
         .until(|message| message.is_output("stdout", "tick 18."))
         .await;
@@ -97,7 +97,7 @@ async fn a_task_of_ten_seconds_goes_on_while_its_agent_restarts() {
     world.stop().await;
 }
 
-/// `tutti task run` of the gate, with the lines that it prints.
+/// Runs `tutti task run` with the gate; returns the lines that it prints.
 async fn following(world: &World, task: &str, gate: &Gate) -> (Child, Pid, Lines, Lines) {
     let mut command = world.tutti().await;
     command.args(["task", "run", task, "-n", NODE, "--params"]);
@@ -118,7 +118,7 @@ impl Lines {
         Self(Box::new(BufReader::new(read)))
     }
 
-    /// Reads up to the line that has `text`.
+    /// Reads up to the line that contains `text`.
     async fn until(&mut self, text: &str) {
         let mut seen = String::new();
         while !seen.contains(text) {

@@ -1,4 +1,4 @@
-//! The real programs, from outside.
+//! Integration tests with the real programs.
 #![cfg(test)]
 
 mod admin_password;

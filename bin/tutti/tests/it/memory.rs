@@ -5,10 +5,10 @@ use testkit::service::Service;
 
 use crate::world::{World, until};
 
-/// Of plans at once, each of which holds some 20 MiB at its end.
+/// Number of concurrent plans, each of which holds some 20 MiB at its end.
 const PLANS: usize = 3;
 const TEXTS: u32 = 60_000;
-/// Less than this is no growth that a test could tell from the noise of a server that has just started.
+/// Smallest growth that a test can distinguish from the noise of a server that has just started.
 const GROWTH_KIB_MIN: u64 = 40 << 10;
 
 const GROW: &str = r#"
@@ -18,10 +18,10 @@ plan grow(Integer $texts) {
 }
 "#;
 
-/// What a process has of the machine's memory.
+/// Memory use of a process.
 struct Memory {
     resident_kib: u64,
-    /// The most that was resident so far.
+    /// The peak of resident memory.
     peak_kib: u64,
 }
 
@@ -46,7 +46,7 @@ async fn memory_of_finished_plans_goes_back_to_the_system() {
     let world = World::start(&[]).await;
     world.plan_file("grow/plans/init.pp", GROW);
     let server = world.server.as_ref().unwrap();
-    // The first plan loads what every later one uses: functions, types, statements of the database.
+    // The first plan loads data shared by all later ones: functions, types, database statements.
     run_at_once(&world, 1, 10).await;
     let before = Memory::of(server);
 
@@ -64,7 +64,7 @@ async fn memory_of_finished_plans_goes_back_to_the_system() {
     .await;
 }
 
-/// Runs the plan so often at once, and waits for all.
+/// Runs this number of plans at once, and waits for all.
 async fn run_at_once(world: &World, plans: usize, texts: u32) {
     let mut numbers = Vec::new();
     for _ in 0..plans {

@@ -1,11 +1,11 @@
-//! What an operator's Prometheus sees of a job.
+//! Prometheus metrics of a job.
 
 use reqwest::Method;
 use serde_json::json;
 
 use crate::world::World;
 
-/// The value of a figure without labels.
+/// The value of a metric without labels.
 fn figure(text: &str, name: &str) -> Option<u64> {
     let value = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok();
     text.lines().find_map(value)

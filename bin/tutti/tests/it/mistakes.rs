@@ -1,6 +1,8 @@
-//! Mistakes at the command line against a real server: `mistakes/table.txt` has each with its exit code and message.
+//! Mistakes on the command line against a real server: `mistakes/table.txt` has each with its exit
+//! code and message.
 //!
-//! The rule: a message names the cause, the place and the next step; the table is read by people before it is kept.
+//! Invariant: a message names the cause, the place and the next step; changes of the table are
+//! reviewed before they are kept.
 
 mod table;
 
@@ -15,7 +17,7 @@ use crate::world::{World, until};
 
 const NODE: &str = "anna.example.com";
 
-/// Fewer rows are no table of what people do wrong.
+/// Smallest plausible number of rows.
 const ROWS_MIN: usize = 80;
 
 const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/mistakes/table.txt");
@@ -50,11 +52,11 @@ async fn every_mistake_is_answered_with_its_cause_its_place_and_the_next_step() 
     );
 }
 
-/// A directory in which a user types, with files to make mistakes with.
+/// A directory in which a user types, with files for the mistakes.
 struct Desk {
     directory: PathBuf,
     environment: Vec<(String, String)>,
-    /// Texts that differ from run to run, and what stands for them.
+    /// Texts that differ from run to run, and their placeholders.
     varying: Vec<(String, &'static str)>,
 }
 
@@ -98,7 +100,8 @@ impl Desk {
         desk
     }
 
-    /// The tokens of an administrator and of a user who may only look, one that was revoked and one that expired.
+    /// Creates the tokens of an administrator and of a read-only user, one that was revoked and one
+    /// that expired.
     async fn log_in(&self) {
         for line in [
             "tutti login admin --password-file password -T tokens/admin",
@@ -119,7 +122,7 @@ impl Desk {
         .await;
     }
 
-    /// The exit code of a line in a shell, and the text that it prints.
+    /// Runs a line in a shell; returns the exit code and the printed text.
     async fn type_line(&self, line: &str) -> Outcome {
         let mut typed = line.to_owned();
         for (text, name) in &self.varying {
@@ -239,7 +242,7 @@ fn write_files(directory: &Path) {
     }
 }
 
-/// The certificate of a CA that no server here is of.
+/// The certificate of a CA that none of the servers uses.
 fn foreign_ca() -> String {
     let directory = tempfile::tempdir().unwrap();
     let options = pki::ca::InitOptions {

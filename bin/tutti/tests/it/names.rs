@@ -1,4 +1,4 @@
-//! Names that grant rights: no one gets a certificate of one by asking for it first.
+//! Names that grant rights: no certificate of such a name is issued to the first requester.
 
 use std::process::{Output, Stdio};
 
@@ -42,7 +42,7 @@ fn a_pattern_of_autosign_that_overlaps_a_name_with_rights_stops_the_start() {
             "broker.remote_brokers",
         ),
     ] {
-        // The installation's own file has a section [code]; a table can be given once.
+        // The installation's own file has a section [code]; a table can be defined only once.
         let installation = crate::installation("");
         let config = installation.root().join("tutti.toml");
         let text = std::fs::read_to_string(&config).unwrap();

@@ -1,4 +1,4 @@
-//! `tutti login --oidc` at the terminal, against a real server and an identity provider on loopback.
+//! `tutti login --oidc` in a terminal, against a real server and an identity provider on loopback.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Output, Stdio};
@@ -14,7 +14,7 @@ use crate::world::World;
 struct Login {
     child: Child,
     shown: Lines<BufReader<ChildStderr>>,
-    /// Where the browser is to go.
+    /// URL for the browser.
     url: String,
 }
 
@@ -27,7 +27,7 @@ async fn world() -> (World, Provider) {
     (World::of(crate::installation(&extra), &[]).await, provider)
 }
 
-/// Types `tutti login --oidc …` and waits for the address.
+/// Runs `tutti login --oidc …` and waits for the URL.
 async fn begin(world: &World, provider: &Provider, more: &[&str]) -> Login {
     let mut command = world.tutti().await;
     let mut child = command
@@ -52,7 +52,7 @@ async fn begin(world: &World, provider: &Provider, more: &[&str]) -> Login {
     Login { child, shown, url }
 }
 
-/// Everything that it prints until it ends; what is printed to standard error comes back as lines.
+/// Reads all output until the client ends; standard error is returned as lines.
 async fn end(mut login: Login) -> (Output, String) {
     let mut errors = String::new();
     while let Some(line) = login.shown.next_line().await.unwrap() {
@@ -62,7 +62,7 @@ async fn end(mut login: Login) -> (Output, String) {
     (login.child.wait_with_output().await.unwrap(), errors)
 }
 
-/// A browser: it goes where it is sent, back to the loopback address too.
+/// A browser that follows redirects, also back to the loopback address.
 fn browser(world: &World) -> reqwest::Client {
     let (cert, key) = world.installation.certificate("browser.test").unwrap();
     let files = TlsFiles {
@@ -105,7 +105,8 @@ async fn a_browser_that_comes_back_logs_in_the_terminal() {
 async fn an_address_that_is_pasted_logs_in_the_terminal() {
     let (world, provider) = world().await;
     let mut login = begin(&world, &provider, &["--print"]).await;
-    // A browser on another machine comes to its own loopback address, where nobody listens.
+    // A browser on another machine is redirected to its own loopback address, where no process
+    // listens.
     let code = provider.browse(&login.url);
     let url = reqwest::Url::parse(&login.url).unwrap();
     let given = |name: &str| {
@@ -130,7 +131,7 @@ async fn an_address_that_is_pasted_logs_in_the_terminal() {
         .header("x-authentication", token.trim());
     let me = me.send().await.unwrap().text().await.unwrap();
     assert!(me.contains("\"login\":\"rita\""), "{me}");
-    // The client ended although somebody could still have typed.
+    // The client ended although its input was still open.
     drop(typed);
     world.stop().await;
 }

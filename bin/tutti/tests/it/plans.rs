@@ -1,7 +1,8 @@
-//! Plans on real agents: their functions over real tasks, and what is left of them when the server is killed
-//! again and again.
+//! Plans on real agents: their functions over real tasks, and their recovery when the server is
+//! killed repeatedly.
 //!
-//! `TUTTI_PLANS_KILLS`, `TUTTI_PLANS_NODES` and `TUTTI_SEED` set how often, over how many nodes and when.
+//! `TUTTI_PLANS_KILLS`, `TUTTI_PLANS_NODES` and `TUTTI_SEED` set the number of kills, the number of
+//! nodes and the times.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,19 +15,19 @@ use crate::world::World;
 
 const NODES: [&str; 2] = ["node0.test", "node1.test"];
 const KILLS: u32 = 20;
-/// Nodes under the plans that are killed, if nothing else is said.
+/// Default number of nodes under the plans that are killed.
 const KILLED_NODES: u64 = 2;
-/// Plans that are under way at once.
+/// Number of concurrent plans.
 const PLANS: usize = 6;
-/// Between two kills, so that they fall on every step.
+/// Longest pause between two kills, chosen so that they hit every step.
 const PAUSE_MS_MAX: u64 = 900;
-/// For a machine that compiles at the same time.
+/// Long enough for a machine that compiles at the same time.
 const DEADLINE: Duration = Duration::from_secs(240);
 
 /// Appends its id to the ledger, once for each node and step.
 const LEDGER: &str = r#"echo "$PT_id" >> "$PT_ledger"; sleep 0.1; echo '{"wrote": true}'"#;
 
-/// Loops, branches, nested plans, caught errors, sleeps, futures, a person, and a command.
+/// Loops, branches, nested plans, caught errors, sleeps, futures, a prompt, and a command.
 const EVERYTHING: &str = r#"
 plan chaos(String $id, String $ledger, TargetSpec $nodes) {
   $loop = Integer[1, 3].map |$n| {
@@ -89,7 +90,7 @@ impl World {
         Ok(answer["name"].as_str().unwrap().parse()?)
     }
 
-    /// A change that answers with the place of what was made.
+    /// Sends a change; returns the location of the created object.
     async fn made(&self, path: &str, body: &Value) -> String {
         let request = self.client.request(reqwest::Method::POST, path);
         let answer = request.json(body).send().await.unwrap();
@@ -123,7 +124,7 @@ impl World {
             .unwrap()
     }
 
-    /// A plan job when it is over. The server may be away at times.
+    /// Waits for the end of a plan job. The server may be down at times.
     pub(crate) async fn plan_over(&self, plan: u64) -> Value {
         let path = format!("/orchestrator/v1/plan_jobs/{plan}");
         let over = async {
@@ -138,7 +139,7 @@ impl World {
         over.unwrap_or_else(|_| panic!("plan job {plan} did not end"))
     }
 
-    /// Answers what the plan asks, if it asks something now.
+    /// Answers the current prompt of the plan, if there is one.
     pub(crate) async fn answer(&self, plan: u64, answer: &str) -> anyhow::Result<()> {
         let path = format!("/orchestrator/v1/plan_jobs/{plan}/steps?state=waiting");
         let steps = self.client.get(&path).await?;
@@ -213,7 +214,7 @@ plan site(TargetSpec $nodes, Sensitive[String] $pw) {
     let number = world.run_plan("site", &params).await.unwrap();
     let job = world.plan_over(number).await;
     assert_eq!(job["state"], "success", "{job:#}");
-    // An agent that is not root becomes nobody else, and says so.
+    // An agent that does not run as root cannot switch users, and reports that.
     let is_root = rustix::process::geteuid().is_root();
     let as_nobody = if is_root {
         json!(["nobody\n", "nobody\n", "nobody\n"])
@@ -242,7 +243,7 @@ plan site(TargetSpec $nodes, Sensitive[String] $pw) {
 
 #[tokio::test]
 async fn what_a_task_tells_in_secret_reaches_the_plan_after_a_kill_and_nobody_else() {
-    // Put together on the node, so that no file with code has it.
+    // Assembled on the node, so that no code file contains it.
     const SECRET: &str = "canary-9d2e-hunter2";
     let mut world = World::start(&NODES).await;
     let secret = "word=hunter2; secret=\"canary-9d2e-$word\"";
@@ -325,8 +326,8 @@ async fn a_plan_has_the_rights_of_its_owner() {
     );
 }
 
-/// Push access to a branch is the right to write its plans, so these act on nodes of their own
-/// environment alone.
+/// Push access to a branch is the right to write its plans, so these act only on nodes of their own
+/// environment.
 #[tokio::test]
 async fn a_plan_of_another_branch_does_not_act_on_nodes_of_production() {
     let world = World::start(&NODES[..1]).await;
@@ -349,7 +350,7 @@ async fn a_plan_of_another_branch_does_not_act_on_nodes_of_production() {
         ("ann", &ann, "production", true),
         ("ann", &ann, "branch", false),
         ("bob", &bob, "branch", true),
-        // Her plan is bound, although her tasks are not.
+        // The plan of this user is restricted, although the tasks are not.
         ("eve", &eve, "branch", false),
         ("eve", &eve, "production", true),
     ] {
@@ -422,7 +423,7 @@ async fn plans_end_as_if_nobody_had_killed_the_server() {
     let mut random = SmallRng::seed_from_u64(seed);
     let mut world = World::start(&[]).await;
     for name in &nodes {
-        // Agents come back quickly, so that kills fall on running steps and not on absent nodes.
+        // Agents reconnect quickly, so that kills hit running steps and not absent nodes.
         world.start_agent(name, "reconnect-max-delay : 1\n").await;
     }
     world.client.connected(nodes.len()).await.unwrap();
@@ -434,7 +435,7 @@ async fn plans_end_as_if_nobody_had_killed_the_server() {
     let mut under_way: Vec<(u64, String)> = Vec::new();
     let mut all: Vec<(u64, String)> = Vec::new();
     for kill in 0..kills {
-        // A plan that begins is told at once of nodes that are away.
+        // A plan that starts fails at once on nodes that are not connected.
         if under_way.len() < PLANS {
             world.client.connected(nodes.len()).await.unwrap();
         }
@@ -447,7 +448,7 @@ async fn plans_end_as_if_nobody_had_killed_the_server() {
         }
         let pause = random.random_range(0..PAUSE_MS_MAX);
         tokio::time::sleep(Duration::from_millis(pause)).await;
-        // Some are answered between two kills, some are not.
+        // Some prompts are answered between two kills, some are not.
         for (plan, _) in &under_way {
             if random.random_bool(0.5) {
                 world.answer(*plan, "yes").await.unwrap();
@@ -455,7 +456,7 @@ async fn plans_end_as_if_nobody_had_killed_the_server() {
         }
         world.kill_server().await;
         world.start_server().await;
-        // Else nothing would be done between many kills, and the plans would stand still.
+        // Otherwise nothing would be done between many kills, and the plans would not advance.
         if random.random_bool(0.7) {
             world.client.connected(nodes.len()).await.unwrap();
         }
@@ -490,7 +491,7 @@ async fn plans_end_as_if_nobody_had_killed_the_server() {
     assert_eq!(found, expected, "each step ran once on each node");
 }
 
-/// Answers what is asked until all these plans are over.
+/// Answers prompts until all these plans are over.
 async fn finish(world: &World, plans: &[(u64, String)]) {
     for (plan, id) in plans {
         let path = format!("/orchestrator/v1/plan_jobs/{plan}");
@@ -510,7 +511,7 @@ fn setting(name: &str) -> Option<u64> {
     value.map(|it| it.parse().unwrap())
 }
 
-/// What the plan gives when nobody disturbs it.
+/// The result of the plan if it is not interrupted.
 fn result(nodes: &[String]) -> Value {
     let count = nodes.len();
     json!([
@@ -523,7 +524,7 @@ fn result(nodes: &[String]) -> Value {
     ])
 }
 
-/// What it writes, and how often.
+/// The lines that the plan writes, with their numbers.
 fn written(id: &str, nodes: &[String]) -> BTreeMap<String, usize> {
     let mut steps: Vec<String> = (1..=3).map(|n| format!("loop{n}")).collect();
     steps.extend(nodes.iter().map(|node| format!("side-{node}")));

@@ -38,7 +38,8 @@ async fn jobs_survive_the_server_and_the_database() {
     world.stop().await;
 }
 
-/// P4: what the standby did not get is not run again, and what the agents keep is told again.
+/// P4: a run that the standby did not receive is not repeated, and outcomes that the agents keep
+/// are sent again.
 #[tokio::test]
 async fn nothing_is_run_twice_after_a_fail_over_to_a_lagging_standby() {
     let primary = Postgres::start_on_tcp().unwrap();
@@ -59,7 +60,7 @@ async fn nothing_is_run_twice_after_a_fail_over_to_a_lagging_standby() {
     primary.kill().unwrap();
     let standby = standby.at_place_of(&primary);
     standby.resume().unwrap();
-    // It notices without any command, and ends.
+    // The server detects it without any command, and ends.
     let status = server.ended().await.unwrap();
     assert!(!status.success(), "{status}");
     assert!(server.log_text().contains("an older copy of it answers"));

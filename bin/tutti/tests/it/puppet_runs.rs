@@ -1,4 +1,4 @@
-//! Puppet runs on demand, on real agents with a `puppet` that plays.
+//! Puppet runs on demand, on real agents with a scripted `puppet`.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::world::World;
 
-/// Answers questions, writes its arguments down, and leaves a report.
+/// Answers queries, records its arguments, and leaves a report.
 const PUPPET: &str = r#"#!/bin/sh
 home=@HOME@
 if [ "$1" = config ]; then
@@ -24,7 +24,7 @@ while [ $# -gt 0 ]; do [ "$1" = --lastrunreport ] && report=$2; shift; done
 
 const UUID: &str = "0b2f6d70-2f3c-4c5c-8f0a-4ac5c3f3b9d1";
 
-/// Shell text that leaves a report and ends as Puppet does then.
+/// Shell text that leaves a report and exits as Puppet does in that case.
 fn reports(status: &str, exit_code: u8) -> String {
     format!(
         "cat >$report <<'END'\n--- !ruby/object:Puppet::Transaction::Report\n\
@@ -33,7 +33,7 @@ fn reports(status: &str, exit_code: u8) -> String {
     )
 }
 
-/// A `puppet` for the node, in a directory that is answered.
+/// Installs a `puppet` for the node; returns its directory.
 fn puppet(world: &World, node: &str, agent: &str) -> PathBuf {
     let home = world.root().join(format!("puppet-{node}"));
     std::fs::create_dir(&home).unwrap();
@@ -78,7 +78,7 @@ async fn agents(world: &mut World, nodes: &[(&str, String)]) -> Vec<PathBuf> {
     homes
 }
 
-/// What a run does that waits until the file `end` is there.
+/// Script of a run that waits until the file `end` exists.
 fn waits() -> String {
     let waits = "touch $home/begun\nwhile [ ! -e $home/end ] && cd $home; do sleep 0.05; done\n";
     format!("{waits}{}", reports("changed", 2))

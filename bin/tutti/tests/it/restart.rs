@@ -1,5 +1,5 @@
-//! The first second after a restart of the server: nodes that were connected before it was killed count as
-//! there, although none of them is back yet.
+//! The first second after a restart of the server: nodes that were connected before the kill count
+//! as present, although none of them has reconnected yet.
 
 use rusqlite::{Connection, OpenFlags};
 use rustix::process::{Signal, kill_process};
@@ -13,14 +13,15 @@ use crate::world::{World, until};
 const NODES: [&str; 3] = ["node0.test", "node1.test", "node2.test"];
 const SIMULATED: usize = 300;
 
-/// Stops the agents' processes, or lets them go on.
+/// Stops or continues the agents' processes.
 fn signal_agents(world: &World, signal: Signal) {
     for agent in world.agents.values() {
         kill_process(agent.pid(), signal).unwrap();
     }
 }
 
-/// Presence is written once a second; what is not written at the kill is not known after it.
+/// Waits until presence is written, which happens once a second; unwritten presence is lost by the
+/// kill.
 async fn presence_written(world: &World, count: usize) {
     let path = world.installation.data_dir().join("tutti.db");
     let database = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
@@ -40,7 +41,7 @@ async fn tutti(world: &World, arguments: &[&str]) -> String {
     text
 }
 
-/// The nodes of the newest job when it is over, each with its state.
+/// The nodes of the newest job after its end, each with its state.
 async fn newest_job(client: &Client) -> Vec<(String, String)> {
     let jobs = client.get("/orchestrator/v1/jobs").await.unwrap();
     let number = jobs["items"][0]["name"].as_str().unwrap().parse().unwrap();
@@ -61,7 +62,7 @@ async fn all_right_after_a_restart_is_every_node_that_was_connected_before() {
     world.shell("quick", &[], "echo done");
     let before = tutti_login(&world).await;
     presence_written(&world, NODES.len()).await;
-    // Agents that stand still cannot be quicker than the commands below.
+    // Stopped agents cannot be faster than the commands below.
     signal_agents(&world, Signal::STOP);
     world.kill_server().await;
     world.start_server().await;
@@ -100,7 +101,7 @@ async fn all_right_after_a_restart_is_every_node_that_was_connected_before() {
     world.stop().await;
 }
 
-/// With a token file for [`tutti`].
+/// Creates a token file for [`tutti`].
 async fn tutti_login(world: &World) -> String {
     let mut command = world.tutti().await;
     let output = command.args(["node", "list"]).output().await.unwrap();

@@ -1,4 +1,5 @@
-//! The task that runs scripts on nodes whose agent is a pxp-agent: what cannot be executed as it is.
+//! The task that runs scripts on nodes whose agent is a pxp-agent, for scripts that cannot be
+//! executed directly.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! A reader of the event stream that shows what came and in which order. Main type: [`Events`].
+//! A reader of the event stream that records the events in order. Main type: [`Events`].
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use reqwest::{Method, Response};
 use serde_json::Value;
 use testkit::client::Client;
 
-/// For a machine that compiles at the same time.
+/// Long enough for a machine that compiles at the same time.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// One message.
@@ -28,7 +28,7 @@ pub(crate) struct Events {
 // === impl Events ===
 
 impl Events {
-    /// Opens it at the begin, or behind an event that was seen.
+    /// Opens the stream at the beginning, or after a known event.
     pub(crate) async fn open(client: &Client, job: u64, last: Option<u64>) -> Self {
         let path = format!("/orchestrator/v1/events/stream?job={job}");
         let mut request = client.request(Method::GET, &path);
@@ -63,7 +63,7 @@ impl Events {
         }
     }
 
-    /// Reads until `last` says so, and answers all that came with it.
+    /// Reads until `last` is true; returns all messages including the last.
     pub(crate) async fn until(&mut self, last: impl Fn(&Message) -> bool) -> Vec<Message> {
         let mut seen = Vec::new();
         while let Some(message) = self.next().await {
@@ -76,7 +76,7 @@ impl Events {
         panic!("the stream ended after {seen:?}");
     }
 
-    /// Reads to the stream's end.
+    /// Reads to the end of the stream.
     pub(crate) async fn rest(&mut self) -> Vec<Message> {
         let mut seen = Vec::new();
         while let Some(message) = self.next().await {
@@ -89,7 +89,7 @@ impl Events {
 // === impl Message ===
 
 impl Message {
-    /// Output of this stream that contains `text`.
+    /// True for output of this stream that contains `text`.
     pub(crate) fn is_output(&self, stream: &str, text: &str) -> bool {
         let data = self.data["data"].as_str().unwrap_or_default();
         self.kind == "output" && self.data["stream"] == stream && data.contains(text)

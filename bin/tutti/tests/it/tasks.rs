@@ -33,7 +33,7 @@ async fn start(nodes: usize) -> Running {
 }
 
 impl Running {
-    /// Runs a task on the first node and answers its result.
+    /// Runs a task on the first node and returns its result.
     async fn result(&self, task: &str, params: Value) -> Value {
         let run = self.run(task, params).await;
         run["result"].clone()
@@ -49,7 +49,7 @@ impl Running {
         self.client.nodes(job).await.unwrap().remove(0)
     }
 
-    /// Every program stops by itself when told, and says 0.
+    /// Stops every program, each of which must exit with 0.
     async fn stop(self) {
         for service in self.services.into_iter().rev() {
             let log = service.log_text();
@@ -141,7 +141,7 @@ async fn a_forced_stop_leaves_no_process_behind() {
     let running = start(1).await;
     let metadata =
         json!({"input_method": "environment", "parameters": {"mark": {"type": "String"}}});
-    // A child, a grandchild in a session of its own, and one that was double-forked away.
+    // A child, a grandchild in a session of its own, and one that was double-forked.
     let script = "sleep 7901 & setsid sleep 7902 & (setsid sh -c 'sleep 7903 & wait' &) \n\
                   touch \"$PT_mark\"\nsleep 7900";
     shell(&running.installation, "forks", &metadata, script);
@@ -155,7 +155,7 @@ async fn a_forced_stop_leaves_no_process_behind() {
     while !mark.exists() {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
-    // Those that were forked away may still be on their way.
+    // Double-forked processes may not have started yet.
     crate::world::until("four processes", || async {
         processes(&running.installation).len() == 4
     })
@@ -269,7 +269,7 @@ async fn the_client_shows_output_as_it_is_written_and_tells_by_its_exit_code() {
     running.stop().await;
 }
 
-/// The client with the token of a login of its own.
+/// The client with the token of its own login.
 async fn tutti(running: &Running, arguments: &[&str]) -> Output {
     let root = running.installation.root();
     let command = |arguments: &[&str]| {
@@ -303,8 +303,8 @@ async fn tutti(running: &Running, arguments: &[&str]) -> Output {
     command(arguments).output().await.unwrap()
 }
 
-/// Processes of the task that forks, by their command lines: they carry numbers that nobody else
-/// uses, and the agent's environment names its own directory.
+/// Processes of the forking task, by their command lines: they carry unique numbers, and the
+/// agent's environment names its own directory.
 fn processes(installation: &Installation) -> Vec<String> {
     let root = installation.root().to_str().unwrap().as_bytes().to_vec();
     let mut found = Vec::new();

@@ -1,4 +1,4 @@
-//! What a collector of traces sees of a job on a real agent.
+//! Traces of a job on a real agent, as received by a collector.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ use crate::world::World;
 const CALLER: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 const CANARY: &str = "CANARY-4711";
 
-/// A collector that keeps what it gets.
+/// A collector that keeps all received spans.
 struct Collector {
     address: String,
     bodies: Arc<Mutex<Vec<Bytes>>>,
@@ -121,7 +121,7 @@ async fn a_job_is_one_trace_from_the_callers_request_to_the_agents_and_back() {
     assert_eq!(shown["trace_id"], "0af7651916cd43dd8448eb211c80319c");
     assert!(shown["options"].get("trace_id").is_none());
     let token = world.client.token().to_owned();
-    // The end sends what was not sent yet.
+    // The shutdown sends the remaining spans.
     world.stop().await;
 
     let spans = collector.spans();

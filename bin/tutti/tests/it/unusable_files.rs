@@ -1,4 +1,5 @@
-//! Files of the configuration that cannot be used, with which the server starts, and those with which it does not.
+//! Unusable files of the configuration: those with which the server starts, and those with which it
+//! does not.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -34,7 +35,7 @@ fn settings(provider: &Provider) -> String {
 }
 
 impl World {
-    /// All services, whatever the status is.
+    /// All services, regardless of the status.
     async fn services(&self) -> Value {
         let request = self.client.request(Method::GET, "/status/v1/services");
         request.send().await.unwrap().json().await.unwrap()
@@ -44,7 +45,7 @@ impl World {
         format!("{:#}", self.client.post(path, body).await.unwrap_err())
     }
 
-    /// Answer to a push of a forge, which shows neither a token nor a signature.
+    /// The answer to a push of a forge with neither a token nor a signature.
     async fn pushed(&self, path: &str) -> String {
         let request = self.client.request(Method::POST, path);
         let request = request.header("x-github-event", "push").body("{}");
@@ -58,7 +59,7 @@ impl World {
         self.root().join(name).display().to_string()
     }
 
-    /// Waits until the service runs.
+    /// Waits until the service is running.
     async fn heals(&self, service: &str) {
         until(service, || async {
             self.services().await[service]["state"] == "running"
@@ -73,8 +74,8 @@ fn has(text: &str, parts: &[&str]) {
     }
 }
 
-/// Directories, identity provider, PuppetDB and traces are missing one by one, each with its reason, and come back
-/// with their files.
+/// Directories, identity provider, PuppetDB and traces become unavailable one by one, each with its
+/// reason, and recover with their files.
 #[tokio::test]
 async fn unusable_files_of_features_stop_neither_orchestrator_nor_broker() {
     let provider = Provider::start(Key::es256("one")).await;
@@ -93,7 +94,8 @@ async fn unusable_files_of_features_stop_neither_orchestrator_nor_broker() {
         let error = told["status"]["error"].as_str().unwrap();
         assert!(error.contains("the server's log says why"), "{error}");
     }
-    // It needs no token, so it names no path; and load balancers are told that the server works.
+    // The route needs no token, so its answer names no path; and load balancers see that the server
+    // works.
     assert!(
         !services.to_string().contains(&world.path("")),
         "{services}"
@@ -141,13 +143,13 @@ async fn unusable_files_of_features_stop_neither_orchestrator_nor_broker() {
         .refusal(QUERY, &json!({"query": "nodes[certname] {}"}))
         .await;
     has(&refused, &["https://localhost:1", "not reachable"]);
-    // Of two directories one has still no CA.
+    // One of two directories still has no CA.
     let services = world.services().await;
     assert_eq!(services["ldap-service"]["state"], "error", "{services:#}");
     world.stop().await;
 }
 
-/// A directory that were left out would lose its imported groups to the others.
+/// A directory that was left out would lose its imported groups to the others.
 async fn directories_keep_their_places(world: &World) {
     let listed = world.client.get("/rbac-api/v2/ldap").await.unwrap();
     let hosts: Vec<_> = listed
@@ -171,7 +173,7 @@ async fn directories_keep_their_places(world: &World) {
             .await;
         has(&told, &[key, &world.path(file), remedy]);
     }
-    // A user of no directory may not know the server's files.
+    // A user of no directory must not learn the server's files.
     let login = json!({"login": "rita", "password": "wrong"});
     let told = world.refusal("/rbac-api/v1/auth/token", &login).await;
     has(
@@ -185,7 +187,7 @@ async fn directories_keep_their_places(world: &World) {
     assert!(!told.contains(&world.path("")), "{told}");
 }
 
-/// The secret of webhooks and the token of a forge are no condition of deployments.
+/// Deployments do not depend on the secret of webhooks and the token of a forge.
 #[tokio::test]
 async fn unusable_secrets_of_forges_stop_no_deployments() {
     let statuses = "commit_statuses = { main = { type = \"github\", token_file = \"forge-token\", \
@@ -197,7 +199,7 @@ async fn unusable_secrets_of_forges_stop_no_deployments() {
     world.start_server().await;
 
     world.deploy().await;
-    // Whoever is told of a deployment is told after it.
+    // Observers are notified after a deployment.
     let token = world.path("forge-token");
     until(
         "the deployment notes why the forge was not told",
@@ -216,7 +218,7 @@ async fn unusable_secrets_of_forges_stop_no_deployments() {
     ] {
         assert_eq!(services[service]["state"], state, "{services:#}");
     }
-    // A forge has no token, so that no path is named.
+    // A forge has no token, so no path is named.
     let webhook = "/code-manager/v1/webhook?type=github";
     let refused = world.pushed(webhook).await;
     has(
@@ -236,11 +238,11 @@ async fn unusable_secrets_of_forges_stop_no_deployments() {
     world.stop().await;
 }
 
-/// What decides who is let in is no feature: the server refuses to start without it.
+/// Files that decide about access are not optional: the server refuses to start without them.
 #[tokio::test]
 async fn unusable_files_that_security_rests_on_stop_the_start() {
     for (settings, file) in [
-        // The section before it is that of the broker.
+        // The preceding section is that of the broker.
         ("authorization = \"rules.conf\"\n", "rules.conf"),
         (
             "[tls]\ncert = \"no.pem\"\nkey = \"no.pem\"\nca = \"no.pem\"\nno_crl = true\n",

@@ -1,7 +1,7 @@
 //! A running installation for the tests that attack it. Main type: [`World`].
 //!
-//! The rule: what a test waits for is an event (a file, a line of a log, a state), and every wait
-//! has a deadline that only a broken program reaches.
+//! Invariant: tests wait for events (a file, a log line, a state), and every wait has a deadline
+//! that only a broken program reaches.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,11 +13,11 @@ use testkit::installation::Installation;
 use testkit::service::Service;
 use tokio::process::Command;
 
-/// For a machine that compiles at the same time.
+/// Long enough for a machine that compiles at the same time.
 const DEADLINE: Duration = Duration::from_secs(120);
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Server and agents.
+/// A server and its agents.
 pub(crate) struct World {
     pub(crate) installation: Installation,
     pub(crate) client: Client,
@@ -25,7 +25,7 @@ pub(crate) struct World {
     pub(crate) agents: BTreeMap<String, Service>,
 }
 
-/// A task that says that it has begun and waits until it may end.
+/// A task that reports its start and waits until it may end.
 ///
 /// It also ends when the installation is gone, so that a failed test leaves nothing behind.
 pub(crate) struct Gate {
@@ -37,12 +37,12 @@ pub(crate) struct Gate {
 // === impl World ===
 
 impl World {
-    /// Starts all of it on the server's own broker.
+    /// Starts all programs, on the server's own broker.
     pub(crate) async fn start(nodes: &[&str]) -> Self {
         Self::of(crate::installation(""), nodes).await
     }
 
-    /// The same, in an installation that was prepared.
+    /// Starts all programs in a prepared installation.
     pub(crate) async fn of(installation: Installation, nodes: &[&str]) -> Self {
         let server = installation.server().start().await.unwrap();
         let client = Client::login(&installation).await.unwrap();
@@ -91,7 +91,7 @@ impl World {
             .unwrap();
     }
 
-    /// Makes the task `name`: `before`, then the gate, then `after`.
+    /// Creates the task `name`: `before`, then the gate, then `after`.
     pub(crate) fn gate(&self, name: &str, before: &str, after: &str) -> Gate {
         let script = format!(
             "{before}\ntouch \"$PT_begun\"\nwhile [ ! -e \"$PT_end\" ] && cd \"$PT_root\"; do sleep 0.05; done\n{after}"
@@ -104,18 +104,18 @@ impl World {
         }
     }
 
-    /// Runs a task on nodes and answers the job.
+    /// Runs a task on nodes and returns the job.
     pub(crate) async fn job(&self, task: &str, nodes: &[&str], params: Value) -> u64 {
         self.client.run_task(task, nodes, params).await.unwrap()
     }
 
-    /// Runs a task on one node to its end and answers its row.
+    /// Runs a task on one node to its end and returns its row.
     pub(crate) async fn run(&self, task: &str, node: &str, params: Value) -> Value {
         let job = self.job(task, &[node], params).await;
         self.ended(job).await.remove(0)
     }
 
-    /// The nodes of a job when it has ended.
+    /// Waits for the end of a job; returns its nodes.
     pub(crate) async fn ended(&self, job: u64) -> Vec<Value> {
         self.client.wait(job).await.unwrap();
         self.client.nodes(job).await.unwrap()
@@ -130,7 +130,7 @@ impl World {
         .await;
     }
 
-    /// `tutti` with the address of this server and the token of a login of its own.
+    /// `tutti` with the address of this server and the token of its own login.
     pub(crate) async fn tutti(&self) -> Command {
         let password = self.installation.data_dir().join("admin-password");
         let mut login = self.command();
@@ -141,7 +141,7 @@ impl World {
         self.command()
     }
 
-    /// `tutti ca …`, whose output is answered.
+    /// Runs `tutti ca …`; returns its output.
     pub(crate) async fn ca(&self, arguments: &[&str]) -> String {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tutti"));
         command.arg("ca").args(arguments).arg("--config");
@@ -153,7 +153,7 @@ impl World {
         text
     }
 
-    /// Every program stops by itself when told, and says 0.
+    /// Stops every program, each of which must exit with 0.
     pub(crate) async fn stop(mut self) {
         let agents = std::mem::take(&mut self.agents).into_values();
         for service in agents.chain(self.server.take()) {
@@ -163,7 +163,7 @@ impl World {
         }
     }
 
-    /// `tutti` with the address of this server and the token file of its own.
+    /// `tutti` with the address of this server and its own token file.
     pub(crate) fn command(&self) -> Command {
         let url = format!("https://localhost:{}", self.installation.api_port());
         let mut command = Command::new(env!("CARGO_BIN_EXE_tutti"));
@@ -196,12 +196,12 @@ impl Gate {
     }
 }
 
-/// Waits until the file is there.
+/// Waits until the file exists.
 pub(crate) async fn file(path: &Path) {
     until(&path.display().to_string(), || async { path.exists() }).await;
 }
 
-/// Waits until the service's log has `text`.
+/// Waits until the service's log contains `text`.
 pub(crate) async fn logged(service: &Service, text: &str) {
     let seen = || async { service.log_text().contains(text) };
     let waiting = wait(seen);
@@ -227,7 +227,7 @@ pub(crate) fn files_with(directory: &Path, text: &str) -> Vec<PathBuf> {
     found.collect()
 }
 
-/// Waits until `there` says so.
+/// Waits until `there` returns true.
 pub(crate) async fn until<F: Future<Output = bool>>(what: &str, there: impl Fn() -> F) {
     let waiting = tokio::time::timeout(DEADLINE, wait(there)).await;
     assert!(waiting.is_ok(), "in vain waited for: {what}");

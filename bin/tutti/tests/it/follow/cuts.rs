@@ -1,4 +1,4 @@
-//! A follower whose way to its server breaks.
+//! A follower whose connection to its server breaks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,11 +12,11 @@ use super::{NAMES, SETTINGS, deploy, environment, home, spec_of, until_version};
 use crate::code::start_with;
 use crate::world::{logged, until};
 
-/// A way to the server that lets so much through.
+/// A connection to the server with a limited number of bytes.
 struct Way {
     port: u16,
-    /// How many bytes may come from the server, all connections together, and whether the connection that
-    /// wants more is cut.
+    /// Number of bytes allowed from the server, over all connections, and true if a connection that
+    /// exceeds it is cut.
     allowed: watch::Sender<(u64, bool)>,
     came: Arc<AtomicU64>,
 }
@@ -39,7 +39,7 @@ impl Way {
                 let (from_far, mut to_far) = far.into_split();
                 let up = async move { tokio::io::copy(&mut from_near, &mut to_far).await };
                 let down = Self::down(from_far, to_near, allowed.clone(), Arc::clone(&came));
-                // The end of one way is that of the other.
+                // When one direction ends, so does the other.
                 tokio::spawn(async {
                     tokio::select! { _ = up => {}, () = down => {} }
                 });
@@ -105,7 +105,7 @@ async fn a_large_content_goes_on_where_it_was_after_a_kill_and_a_cut() {
     };
     until("a part is there", || async { has() > 6 * MIB }).await;
     first.kill().await.unwrap();
-    // Then it is cut.
+    // Next, the connection is cut.
     way.allowed.send_replace((way.came() + 8 * MIB, true));
     let second = start().await;
     logged(&second, "going on where it broke off").await;

@@ -1,10 +1,11 @@
 //! The table of mistakes as a text. Main types: [`Entry`], [`Outcome`].
 //!
-//! A row is a line behind `$ `, then indented the exit code and what is printed. Everything else is for readers and kept.
+//! A row is a line after `$ `, then the indented exit code and output. All other text is for
+//! readers and is preserved.
 
 use std::fmt;
 
-/// Stands for any text of a line; alone in a line, for any lines.
+/// Placeholder for any text of a line; alone in a line, for any lines.
 const ANY: &str = "…";
 
 const INDENT: &str = "    ";
@@ -13,13 +14,13 @@ const INDENT: &str = "    ";
 pub(super) enum Entry {
     /// A heading, a remark or an empty line.
     Remark(String),
-    /// A mistake.
+    /// A row with a mistake.
     Row(Row),
 }
 
-/// A mistake.
+/// A mistake: a typed line and its outcome.
 pub(super) struct Row {
-    /// As it is typed.
+    /// The line as typed.
     pub(super) line: String,
     pub(super) expected: Outcome,
 }
@@ -48,7 +49,7 @@ impl Outcome {
         Self { code, printed }
     }
 
-    /// True if `other` is this outcome, where [`ANY`] stands for anything.
+    /// True if `other` equals this outcome, with [`ANY`] as a placeholder.
     pub(super) fn allows(&self, other: &Self) -> bool {
         self.code == other.code && lines_match(&self.printed, &other.printed)
     }
@@ -92,7 +93,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Reads the whole table.
+/// Parses the whole table.
 pub(super) fn read(text: &str) -> Vec<Entry> {
     let mut entries = Vec::new();
     for line in text.lines() {

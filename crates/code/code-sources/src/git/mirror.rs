@@ -70,7 +70,7 @@ impl GitMirrors {
         }
     }
 
-    /// The copy of a repository, which is not fetched yet.
+    /// The copy of a repository, without fetching it.
     pub fn mirror(&self, remote: &str) -> Result<Arc<GitMirror>, GitError> {
         let remote = checked(remote)?;
         let mirror = {

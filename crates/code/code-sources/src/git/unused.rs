@@ -125,7 +125,7 @@ fn is_unused(path: &Path, needed: &HashSet<String>) -> Result<bool, ContentError
         return Ok(false);
     };
     let of = fs::read_to_string(&note).unwrap_or_default();
-    // Its address may contain credentials, and then only the note identifies it.
+    // A needed address may contain credentials; the note, which has none, identifies the copy.
     let is_needed = needed
         .iter()
         .any(|remote| without_credentials(remote) == of);

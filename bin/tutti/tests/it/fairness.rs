@@ -7,7 +7,7 @@ use testkit::installation::Programs;
 /// Descriptors that a server may open for itself meanwhile: its database and its log.
 const OPENED_BESIDES: usize = 16;
 
-/// Memory per half-open connection from which the limits are calculated.
+/// Largest memory of a half-open connection, from which the limits are calculated.
 const MOST_KIB: f64 = 16.0;
 
 fn programs() -> Programs {

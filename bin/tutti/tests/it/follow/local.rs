@@ -60,7 +60,7 @@ async fn what_a_command_takes_away_while_no_server_runs_is_taken_away_by_followe
     assert!(told.status.success(), "{said}");
     assert!(said.contains("- gone: its branch is gone"), "{said}");
     assert!(!said.contains("staged"), "another tool's stays: {said}");
-    // A dangling link is not an environment.
+    // A lost link does not count as a removed environment: followers keep it.
     let links = world.installation.code_dir().join("environments");
     std::fs::remove_file(links.join("lost")).unwrap();
     assert!(has("gone") && has("lost"));

@@ -34,8 +34,8 @@ pub(super) async fn query(
     Ok(serde_json::to_value(answer).expect("a status serialises"))
 }
 
-/// Builds the answer. It includes the spool's id, except for an entry that exists but is empty:
-/// "unknown" with the id means that the transaction was never seen.
+/// Builds the answer. It includes the spool's id, except for an entry that exists but gives no
+/// status: "unknown" with the id means that the transaction was never seen.
 fn look(
     shared: &Shared,
     id: TransactionId,

@@ -81,7 +81,7 @@ pub(super) fn disabled(lock: &Path) -> Option<String> {
     Some(shown(&reason.unwrap_or_default()))
 }
 
-/// A reason as one short line; it may have been written by any program.
+/// A reason as one short line without control characters; it may come from any program.
 fn shown(reason: &str) -> String {
     let line = reason
         .chars()

@@ -1,81 +1,84 @@
-//! The bounds of rules and groups, with their arithmetic.
+//! Limits for rules and groups, with the arithmetic behind them.
 
 use std::time::Duration;
 
-/// How deep conditions may be nested in a rule. People write three levels, generators ten; the
-/// functions that walk a rule call themselves once for each, some 200 bytes of stack.
+/// Maximum nesting depth of the conditions of a rule. Rules written by hand have three levels,
+/// generated ones ten; the functions that walk a rule recurse once per level, with some 200 bytes
+/// of stack.
 pub const RULE_DEPTH: usize = 64;
 
-/// How many conditions one rule may have. Each pinned node is one: 50,000 nodes pinned to one
-/// group, and as many again.
+/// Maximum number of conditions in one rule. Each pinned node is one condition: 50,000 nodes
+/// pinned to one group, and as many again.
 pub const RULE_CONDITIONS: usize = 100_000;
 
-/// How many steps a path into a fact may have.
+/// Maximum number of steps in a path into a fact.
 pub const PATH_STEPS: usize = 32;
 
-/// The longest text in a rule, in bytes: a value or a step of a path.
+/// Maximum length of a text in a rule, in bytes: a value or a step of a path.
 pub const RULE_TEXT_BYTES: usize = 8 * 1_024;
 
-/// How many patterns one rule may have. With [`PATTERN_BYTES`] a hostile rule takes 128 MiB, and
-/// only who may edit rules can write one.
+/// Maximum number of patterns in one rule. With [`PATTERN_BYTES`] a hostile rule takes 128 MiB,
+/// and only an editor of rules can write one.
 pub const RULE_PATTERNS: usize = 512;
 
-/// How much memory one compiled pattern may take: some hundred times what a certname needs.
+/// Maximum memory of one compiled pattern, in bytes: some hundred times as much as a certname
+/// needs.
 pub const PATTERN_BYTES: usize = 256 * 1_024;
 
-/// How deep a pattern's groups may be nested.
+/// Maximum nesting depth of the groups in a pattern.
 pub const PATTERN_DEPTH: u32 = 64;
 
-/// How many groups there may be. Large sites have some hundred.
+/// Maximum number of node groups. Large sites have some hundred.
 pub const GROUPS: usize = 10_000;
 
-/// How deep groups may be nested below the root. What a group inherits is worked out when groups
-/// change, for each of its ancestors.
+/// Maximum nesting depth of node groups below the root. Inherited values are computed when groups
+/// change, for each ancestor of a group.
 pub const GROUP_DEPTH: usize = 64;
 
-/// The longest name of a group, an environment, a class, a parameter or a variable, in bytes.
+/// Maximum length of the name of a group, an environment, a class, a parameter or a variable, in
+/// bytes.
 pub const NAME_BYTES: usize = 1_024;
 
-/// The longest description of a group, in bytes.
+/// Maximum length of a group's description, in bytes.
 pub const DESCRIPTION_BYTES: usize = 16 * 1_024;
 
-/// The most that one group's classes, configuration data and variables may have together, as JSON:
-/// a page of parameters is 4 KiB.
+/// Maximum size of one group's classes, configuration data and variables together, in bytes of
+/// JSON: a page of parameters is 4 KiB.
 pub const GROUP_DATA_BYTES: usize = 4 * 1_024 * 1_024;
 
-/// How many check-ins of one node are kept: what was, what is, and a little before.
+/// Number of check-ins kept for each node: the current one, the previous one and a few before.
 pub const CHECK_INS_PER_NODE: u32 = 5;
 
-/// How many check-ins are kept in all: 50,000 nodes with five each. One is some kilobyte.
+/// Number of check-ins kept in total: 50,000 nodes with five each. One takes about a kilobyte.
 pub const CHECK_INS: u32 = 250_000;
 
-/// After how many check-ins the oldest beyond [`CHECK_INS`] are deleted.
+/// Number of check-ins after which the oldest beyond [`CHECK_INS`] are deleted.
 pub const CHECK_INS_BETWEEN_PRUNES: u64 = 1_000;
 
-/// Environments that somebody announces beside those of the code: a feature branch each for some
-/// hundred people.
+/// Maximum number of announced environments, in addition to those of the code: one feature branch
+/// each for some hundred people.
 pub const ENVIRONMENTS: u32 = 1_000;
 
-/// Between two readings of the classes from a puppetserver; Puppet Enterprise's is 10 minutes, too.
-/// A reading costs it the parsing of what changed.
+/// Interval between two readings of the classes from a puppetserver; Puppet Enterprise also uses
+/// 10 minutes. For each reading the puppetserver parses the files that changed.
 pub const CLASSES_INTERVAL: Duration = Duration::from_secs(10 * 60);
 
-/// How long one answer of a puppetserver may take: the first one after a deployment parses every
-/// manifest of the environment, some seconds for a thousand.
+/// Timeout for one response of a puppetserver: the first one after a deployment parses every
+/// manifest of the environment, which takes some seconds for a thousand.
 pub const CLASSES_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// How long a connection to a puppetserver may take.
+/// Timeout for connecting to a puppetserver.
 pub const CLASSES_CONNECT: Duration = Duration::from_secs(10);
 
-/// The largest answer of a puppetserver. One class is some 500 bytes; the largest sites have 5,000
-/// in an environment.
+/// Maximum size of a puppetserver's response, in bytes. One class takes some 500 bytes; the
+/// largest sites have 5,000 in an environment.
 pub const CLASSES_BYTES: usize = 32 * 1_024 * 1_024;
 
-/// Environments whose classes are read; beyond them nothing is known of the classes.
+/// Maximum number of environments whose classes are read; the classes of further ones are unknown.
 pub const CLASSES_ENVIRONMENTS: usize = 1_000;
 
-/// Classes that are known in all: 40 environments of the largest sites, some 100 MiB.
+/// Maximum number of known classes in total: 40 environments of the largest sites, some 100 MiB.
 pub const CLASSES: usize = 200_000;
 
-/// Of an answer that cannot be used, what is told.
+/// Number of bytes of an unusable response that an error message quotes.
 pub const SHOWN_BYTES: usize = 1_024;

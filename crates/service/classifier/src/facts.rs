@@ -1,4 +1,4 @@
-//! What is known of a node when it is classified. Main types: [`NodeFacts`], [`Subject`],
+//! Facts of a node, as input of the classification. Main types: [`NodeFacts`], [`Subject`],
 //! [`FactSource`].
 
 use std::borrow::Cow;
@@ -9,15 +9,16 @@ use serde_json::Value;
 
 use crate::rule::{Path, found};
 
-/// A node, as rules ask about it: whoever holds many nodes need not copy their facts.
+/// A node whose values rules can read. A caller that holds many nodes implements it without
+/// copying their facts.
 pub trait Subject {
-    /// Its name.
+    /// Certname of the node.
     fn certname(&self) -> &Certname;
 
-    /// The environment that its agent asked for.
+    /// The environment that the node's agent requested; `None` if unknown.
     fn requested_environment(&self) -> Option<&str>;
 
-    /// The text of a string, boolean or number at the path; anything else has none.
+    /// The text of the string, boolean or number at the path; `None` for any other value.
     fn text(&self, path: &Path) -> Option<Cow<'_, str>>;
 }
 
@@ -35,37 +36,37 @@ impl<S: Subject + ?Sized> Subject for &S {
     }
 }
 
-/// A node, as rules see it.
+/// The facts and trusted facts of one node, which rules are evaluated against.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeFacts {
-    /// The path `name`.
+    /// Certname of the node, which rules read as the path `name`.
     pub certname: Certname,
-    /// An object of facts by name; anything else is a node without facts.
+    /// JSON object of facts by name; with any other value the node has no facts.
     pub fact: Value,
-    /// An object of what the node's certificate says: `certname`, `extensions`, …
+    /// JSON object of the data from the node's certificate: `certname`, `extensions`, …
     pub trusted: Value,
-    /// The environment that the agent asked for.
+    /// The environment that the agent requested; `None` if unknown.
     pub requested_environment: Option<String>,
 }
 
-/// Where facts come from: PuppetDB or the embedded inventory.
+/// A source of facts: PuppetDB or the embedded inventory.
 #[async_trait]
 pub trait FactSource: Send + Sync {
-    /// What is known of a node; `None`: it never reported any facts.
+    /// Facts of a node; `None` if the node never reported any.
     ///
     /// # Errors
-    /// The source cannot be asked now. A node is never classified without its facts because of
-    /// that: it would lose its groups.
+    /// The source is unavailable. The node is then not classified at all, because without its
+    /// facts it would lose its groups.
     async fn facts(&self, certname: &Certname) -> Result<Option<NodeFacts>, FactSourceError>;
 }
 
-/// Why a source of facts does not answer.
+/// The facts of a node could not be read from their source.
 #[derive(Debug, thiserror::Error)]
 #[error("the facts of {certname} cannot be read")]
 pub struct FactSourceError {
-    /// Whose.
+    /// Certname of the node whose facts were requested.
     pub certname: Certname,
-    /// Why.
+    /// The underlying error of the source.
     pub source: Box<dyn std::error::Error + Send + Sync>,
 }
 
@@ -84,7 +85,7 @@ impl Subject for NodeFacts {
 }
 
 impl NodeFacts {
-    /// A node of which only the name is known.
+    /// A node without facts, of which only the certname is known.
     pub fn named(certname: Certname) -> Self {
         let trusted = serde_json::json!({"certname": certname.as_str()});
         Self {

@@ -1,10 +1,11 @@
-//! Which nodes belong to which groups, and what they get from them. Main type: [`Classifier`].
+//! The node classifier: node groups, and the classification that they give to nodes. Main type:
+//! [`Classifier`].
 //!
 //! Groups form a tree below "All Nodes"; each has a rule, an environment, classes, configuration
-//! data and variables, as in Puppet Enterprise's node classifier. The rules: all groups at one
+//! data and variables, as in Puppet Enterprise's node classifier. Invariants: all groups at one
 //! moment are one immutable tree in memory, so that classifying never waits; every write is
 //! committed before the tree is exchanged and before its caller is answered; groups that disagree
-//! are a [`Conflict`] with names, never a silent choice.
+//! are a [`Conflict`] with names and are never resolved silently.
 
 mod classifier;
 mod code;

@@ -1,42 +1,43 @@
-//! Which rights an edit of a group needs. Main function: [`needs`].
+//! The permissions that an edit of a group requires. Main function: [`needs`].
 //!
-//! The rules: a right on a group is one on everything below it; what a group does to its nodes
-//! (classes, variables, configuration data, environment) is guarded where the group stands, what
-//! decides who its nodes are (its rule, its place) one level above; a new group needs every right
-//! that an edit to the same state would, so that creating is no way around editing.
+//! Invariants: a permission on a group covers all groups below it. A change of what a group gives
+//! to its nodes (classes, variables, configuration data, environment) requires a permission on the
+//! group itself. A change of what selects its nodes (its rule, its parent) requires a permission
+//! on the level above. A new group requires every permission that an edit to the same state would,
+//! so that creating a group cannot bypass the checks of editing.
 
 use crate::group::{Group, GroupId};
 
 /// A permission of the type `node_groups`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Right {
-    /// See the group.
+    /// Permission to view the group.
     View,
-    /// Create, rename, move and delete groups below it.
+    /// Permission to create, rename, move and delete groups below it.
     ModifyChildren,
-    /// Edit the rules of groups below it, pinned nodes included.
+    /// Permission to edit the rules of groups below it, pinned nodes included.
     EditChildRules,
-    /// Edit classes, their parameters, and variables.
+    /// Permission to edit classes, their parameters, and variables.
     EditClassification,
-    /// Edit parameters and variables, of classes that are there.
+    /// Permission to edit variables, and parameters of classes that the group already has.
     EditParametersAndVariables,
-    /// Edit configuration data.
+    /// Permission to edit configuration data.
     EditConfigData,
-    /// Choose the environment.
+    /// Permission to choose the environment.
     SetEnvironment,
 }
 
-/// Who edits.
+/// The user or program that edits groups, with its permissions.
 pub trait Editor: Send + 'static {
-    /// Whether a right was granted on exactly this group.
+    /// Returns `true` if the permission was granted on exactly this group.
     fn may(&self, right: Right, group: GroupId) -> bool;
 }
 
-/// May do everything: for the server's own edits.
+/// An editor with every permission, for edits by the server itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Unrestricted;
 
-/// One of these rights, on this group or an ancestor of it.
+/// A required permission: one of several rights, on this group or an ancestor of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Need {
     pub(crate) any_of: Vec<Right>,
@@ -44,7 +45,7 @@ pub(crate) struct Need {
 }
 
 impl Right {
-    /// Every right.
+    /// All permissions of the type `node_groups`.
     pub const ALL: &[Self] = &[
         Self::View,
         Self::ModifyChildren,
@@ -55,7 +56,7 @@ impl Right {
         Self::SetEnvironment,
     ];
 
-    /// The action's name in RBAC.
+    /// Name of the permission's action in RBAC.
     pub fn action(self) -> &'static str {
         match self {
             Self::View => "view",
@@ -75,7 +76,8 @@ impl Editor for Unrestricted {
     }
 }
 
-/// The needs of turning `before` into `after`; `None`: not there.
+/// The permissions required to turn `before` into `after`; `None` means that the group does not
+/// exist.
 pub(crate) fn needs(
     before: Option<&Group>,
     after: Option<&Group>,
@@ -124,7 +126,8 @@ fn edits(before: &Group, after: &Group) -> Vec<Need> {
     let named = before.name != after.name || before.description != after.description;
     add(moved || named, before.parent, &[Right::ModifyChildren]);
     add(moved, after.parent, &[Right::ModifyChildren]);
-    // The rules above a group are part of its own.
+    // The rules of a group's ancestors also restrict the group, so moving it changes its effective
+    // rule.
     let ruled = before.rule != after.rule;
     add(moved || ruled, before.parent, &[Right::EditChildRules]);
     add(moved, after.parent, &[Right::EditChildRules]);

@@ -1,4 +1,4 @@
-//! Check-ins: how nodes were classified lately, for `GET nodes`.
+//! Check-ins: the recent classifications of nodes, for `GET nodes`.
 
 use std::sync::atomic::Ordering;
 
@@ -11,24 +11,24 @@ use super::{Classifier, now_ms};
 use crate::NodeFacts;
 use crate::defaults::{CHECK_INS, CHECK_INS_BETWEEN_PRUNES, CHECK_INS_PER_NODE};
 
-/// One classification of one node.
+/// One recorded classification of one node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckIn {
-    /// The node.
+    /// Certname of the node.
     pub certname: String,
-    /// Milliseconds since 1970.
+    /// Time of the check-in, in milliseconds since 1970.
     pub at_ms: i64,
-    /// Puppet's id of the catalog and the report, where it was told.
+    /// Puppet's id of the catalog and the report; `None` if it was not sent.
     pub transaction_uuid: Option<String>,
-    /// For each group of the node its explained rule.
+    /// The explained rule of each group of the node.
     pub explanation: Value,
 }
 
 impl Classifier {
-    /// Remembers how a node is classified now. The oldest are forgotten.
+    /// Records the current classification of a node, and deletes the oldest records.
     ///
     /// # Errors
-    /// The store.
+    /// The store could not be written.
     pub async fn check_in(
         &self,
         node: &NodeFacts,
@@ -51,19 +51,19 @@ impl Classifier {
         Ok(())
     }
 
-    /// A node's check-ins, newest first.
+    /// The check-ins of a node, newest first.
     ///
     /// # Errors
-    /// The store.
+    /// The store could not be read.
     pub async fn check_ins_of(&self, certname: &Certname) -> Result<Vec<CheckIn>, StoreError> {
         let rows = self.inner.store.check_ins_of(certname.as_str()).await?;
         Ok(rows.into_iter().map(CheckIn::from).collect())
     }
 
-    /// The check-ins of some nodes, by certname, newest first.
+    /// The check-ins of a page of nodes, by certname, newest first.
     ///
     /// # Errors
-    /// The store.
+    /// The store could not be read.
     pub async fn check_ins(&self, nodes: u32, skipped: u32) -> Result<Vec<CheckIn>, StoreError> {
         let rows = self.inner.store.check_ins(nodes, skipped).await?;
         Ok(rows.into_iter().map(CheckIn::from).collect())
@@ -76,7 +76,7 @@ impl From<CheckInRow> for CheckIn {
             certname: row.certname,
             at_ms: row.at_ms,
             transaction_uuid: row.transaction_uuid,
-            // Written by this server; of anything else there is nothing to show.
+            // This server wrote the text as JSON; any other text is shown as null.
             explanation: serde_json::from_str(&row.explanation).unwrap_or(Value::Null),
         }
     }

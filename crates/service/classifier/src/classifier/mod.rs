@@ -1,4 +1,4 @@
-//! [`Classifier`]: the handle that engines and faces hold.
+//! [`Classifier`]: the handle to the node classifier that engines and APIs hold.
 
 mod check_ins;
 mod rows;
@@ -22,7 +22,7 @@ use crate::tree::{Classification, Conflict, Explanation, GroupRule, HierarchyErr
 pub use check_ins::CheckIn;
 pub use writing::{Edited, Unpinned};
 
-/// The groups. Cheap to clone; clones share them.
+/// The node groups and the operations on them. Cheap to clone; clones share the groups.
 #[derive(Clone, Debug)]
 pub struct Classifier {
     inner: Arc<Inner>,
@@ -31,37 +31,37 @@ pub struct Classifier {
 struct Inner {
     store: Store,
     tree: ArcSwap<Tree>,
-    /// Whose turn it is to write.
+    /// Held while an edit is written, so that edits run one after another.
     turn: Mutex<()>,
-    /// Check-ins since the start.
+    /// Number of check-ins since the start.
     check_ins: AtomicU64,
     facts: OnceLock<Arc<dyn FactSource>>,
     code: CodeBook,
 }
 
-/// Why the groups cannot be read.
+/// The groups could not be read from the store.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The store.
+    /// The store could not be read or written.
     #[error("cannot read the node groups")]
     Store(#[from] StoreError),
-    /// What was read is no group.
+    /// A stored row is not a valid group.
     #[error("the node group {id} in the database cannot be read: {what}")]
     Row {
-        /// Which.
+        /// Id in the invalid row.
         id: String,
-        /// What is wrong with it.
+        /// Description of the defect.
         what: String,
     },
-    /// What was read is no tree.
+    /// The stored groups do not form a tree.
     #[error("the node groups in the database do not fit together")]
     Hierarchy(#[from] HierarchyError),
-    /// A rule was cut off in the middle of being made ready.
+    /// The compilation of a rule was aborted.
     #[error("the node groups could not be made ready")]
     Stopped(#[from] tokio::task::JoinError),
 }
 
-/// There is no such group.
+/// The error that no group has this id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no node group {0}")]
 pub struct UnknownGroup(pub GroupId);
@@ -72,7 +72,7 @@ impl Classifier {
     /// Reads the groups; writes the shipped ones into a store that has none.
     ///
     /// # Errors
-    /// The store, or groups in it that this version cannot use.
+    /// The store failed, or it holds groups that this version cannot use.
     pub async fn open(store: Store) -> Result<Self, OpenError> {
         let mut groups = rows::read(store.node_groups().await?)?;
         if groups.is_empty() {
@@ -93,16 +93,17 @@ impl Classifier {
         })
     }
 
-    /// Where facts come from when a request has none. Only the first call counts.
+    /// Sets the source of facts for requests without facts. Only the first call has an effect.
     pub fn set_fact_source(&self, source: Arc<dyn FactSource>) {
-        // A second source would make answers depend on who was first.
+        // With a replaceable source, answers would depend on the order of the calls.
         let _ = self.inner.facts.set(source);
     }
 
-    /// What is known of a node: all that a source of facts has, or its name alone.
+    /// The facts of a node from the source, or the node without facts if there is no source or the
+    /// node is unknown.
     ///
     /// # Errors
-    /// There is a source and it does not answer.
+    /// The source of facts did not answer.
     pub async fn facts_of(&self, certname: &Certname) -> Result<NodeFacts, FactSourceError> {
         let known = match self.inner.facts.get() {
             Some(source) => source.facts(certname).await?,
@@ -111,15 +112,15 @@ impl Classifier {
         Ok(known.unwrap_or_else(|| NodeFacts::named(certname.clone())))
     }
 
-    /// Whether a right was granted to an editor on a group or on one above it.
+    /// Returns `true` if the editor has a permission on a group or on one of its ancestors.
     pub fn may(&self, editor: &dyn Editor, right: Right, group: GroupId) -> bool {
         crate::edit::may(&self.tree(), editor, right, group)
     }
 
-    /// What a node gets.
+    /// The classification of a node.
     ///
     /// # Errors
-    /// Groups that do not agree, with every value in question.
+    /// The groups of the node conflict; the error has every value in question.
     pub fn classify(
         &self,
         node: &(impl Subject + ?Sized),
@@ -127,7 +128,7 @@ impl Classifier {
         self.tree().classify(node)
     }
 
-    /// Why a node gets what it gets.
+    /// The explanation of a node's classification.
     pub fn explain(&self, node: &NodeFacts) -> Explanation {
         self.tree().explain(node)
     }
@@ -135,15 +136,15 @@ impl Classifier {
     /// A group's rule in every form, for example as a query of PuppetDB.
     ///
     /// # Errors
-    /// There is no such group.
+    /// No group has this id.
     pub fn rule_of(&self, id: GroupId) -> Result<GroupRule, UnknownGroup> {
         self.tree().rule_of(id).ok_or(UnknownGroup(id))
     }
 
-    /// Those of the nodes that belong to a group, in their order.
+    /// The given nodes that belong to a group, in their order.
     ///
     /// # Errors
-    /// There is no such group.
+    /// No group has this id.
     pub fn matching<S: Subject>(
         &self,
         id: GroupId,
@@ -152,26 +153,27 @@ impl Classifier {
         self.tree().matching(id, nodes).ok_or(UnknownGroup(id))
     }
 
-    /// A group's ancestors, nearest first, without itself. Rights on any of them are rights on it.
+    /// The ancestors of a group, nearest first, without the group itself. A permission on any of
+    /// them applies to the group.
     ///
     /// # Errors
-    /// There is no such group.
+    /// No group has this id.
     pub fn ancestors(&self, id: GroupId) -> Result<Vec<GroupId>, UnknownGroup> {
         self.tree().ancestors(id).ok_or(UnknownGroup(id))
     }
 
-    /// One group.
+    /// The group with this id.
     ///
     /// # Errors
-    /// There is no such group.
+    /// No group has this id.
     pub fn group(&self, id: GroupId) -> Result<Arc<Group>, UnknownGroup> {
         self.tree().group(id).cloned().ok_or(UnknownGroup(id))
     }
 
-    /// One group, with what it inherits laid under its own.
+    /// The group with this id, including inherited values that it does not override.
     ///
     /// # Errors
-    /// There is no such group.
+    /// No group has this id.
     pub fn group_with_inherited(&self, id: GroupId) -> Result<Group, UnknownGroup> {
         self.tree().with_inherited(id).ok_or(UnknownGroup(id))
     }
@@ -181,16 +183,16 @@ impl Classifier {
         self.tree().groups().cloned().collect()
     }
 
-    /// Whether there are only the shipped groups, as they were: nobody has decided yet what any
-    /// node gets.
+    /// Returns `true` if there are only the shipped groups, unchanged: the classification has not
+    /// been configured yet.
     pub fn is_as_shipped(&self) -> bool {
         are_as_shipped(&self.groups())
     }
 
-    /// The children of a group, by name.
+    /// The children of a group, sorted by name.
     ///
     /// # Errors
-    /// There is no such group.
+    /// No group has this id.
     pub fn children(&self, id: GroupId) -> Result<Vec<Arc<Group>>, UnknownGroup> {
         let tree = self.tree();
         let children = tree.children(id).ok_or(UnknownGroup(id))?;

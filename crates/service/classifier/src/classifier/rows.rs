@@ -1,4 +1,4 @@
-//! Groups as rows of the store, and back.
+//! Conversion of groups to rows of the store, and back.
 
 use std::sync::Arc;
 

@@ -1,8 +1,9 @@
-//! Edits: one after another, committed, then seen.
+//! Edits of groups: executed one after another, and committed before they are visible.
 //!
-//! The rules: an edit is decided on the tree that it replaces, so that rights and serial numbers are
-//! checked against what is there and not against what was; a caller that stops waiting does not stop
-//! the write; after a failed write the groups are read again, because nobody knows what was kept.
+//! Invariants: an edit is decided on the tree that it replaces, so that permissions and serial
+//! numbers are checked against the current state; a caller that stops waiting does not stop the
+//! write; after a failed write the groups are read again, because it is unknown which changes were
+//! stored.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,25 +15,25 @@ use crate::rights::Editor;
 use crate::tree::{HierarchyError, Tree};
 use crate::{Right, Rule};
 
-/// What an edit did.
+/// The result of an edit of one group.
 #[derive(Clone, Debug)]
 pub struct Edited {
-    /// The group as it is now; `None`: it is gone.
+    /// The group after the edit; `None` if it was deleted.
     pub group: Option<Arc<Group>>,
-    /// As it was; `None`: it is new.
+    /// The group before the edit; `None` if it is new.
     pub before: Option<Arc<Group>>,
 }
 
 /// A node, and the groups that it was unpinned from.
 #[derive(Clone, Debug)]
 pub struct Unpinned {
-    /// The node.
+    /// Certname of the node.
     pub certname: String,
-    /// The groups, as they are now.
+    /// The groups after the edit.
     pub groups: Vec<Arc<Group>>,
 }
 
-/// What shall be written.
+/// The changes that will be written, and the result for the caller.
 struct Plan<T> {
     groups: Vec<Arc<Group>>,
     change: Change,
@@ -42,7 +43,7 @@ struct Plan<T> {
 enum Change {
     Nothing,
     Insert(Box<Group>),
-    /// With the serial numbers before.
+    /// The changed groups, each with its serial number before the change.
     Update(Vec<(Group, i64)>),
     Delete(GroupId, i64),
     Replace(Vec<Group>),
@@ -51,7 +52,7 @@ enum Change {
 // === impl Classifier ===
 
 impl Classifier {
-    /// A new group; its id is the input's or a new one.
+    /// Creates a group, with the id of the input or a new one.
     ///
     /// # Errors
     /// See [`EditError`].
@@ -63,7 +64,7 @@ impl Classifier {
         self.edit(Edit::Create(input), editor).await
     }
 
-    /// A group as the input says, new or not.
+    /// Creates or replaces the group that the input describes.
     ///
     /// # Errors
     /// See [`EditError`].
@@ -110,7 +111,7 @@ impl Classifier {
         self.edit(Edit::Pin(id, nodes), editor).await
     }
 
-    /// Takes pins away; what is not pinned is left out.
+    /// Removes pins of nodes from a group; nodes that are not pinned are ignored.
     ///
     /// # Errors
     /// See [`EditError`].
@@ -123,7 +124,7 @@ impl Classifier {
         self.edit(Edit::Unpin(id, nodes), editor).await
     }
 
-    /// Takes the pins of nodes away from every group whose rule the editor may edit.
+    /// Removes the pins of nodes from every group whose rule the editor may edit.
     ///
     /// # Errors
     /// See [`EditError`].
@@ -136,15 +137,15 @@ impl Classifier {
             .await
     }
 
-    /// These groups instead of all that are there.
+    /// Replaces all groups by these.
     ///
     /// # Errors
-    /// See [`EditError`]; an editor needs every right on the root.
+    /// See [`EditError`]; the editor needs every permission on the root.
     pub async fn import(&self, groups: Vec<Group>, editor: impl Editor) -> Result<(), EditError> {
         self.write(move |tree| import(tree, groups, &editor)).await
     }
 
-    /// Whether a group could be created or put like this; writes nothing.
+    /// Checks that a group could be created or replaced with this input; writes nothing.
     ///
     /// # Errors
     /// See [`EditError`].
@@ -255,7 +256,7 @@ impl Inner {
     }
 }
 
-/// The groups after a decision.
+/// The groups to write for a decision.
 fn plan(tree: &Tree, decision: Decision) -> Plan<Edited> {
     let changes = decision.is_change();
     let Decision { before, after } = decision;
@@ -342,7 +343,7 @@ fn import(tree: &Tree, groups: Vec<Group>, editor: &dyn Editor) -> Result<Plan<(
         .into_iter()
         .map(|mut group| {
             if let Some(before) = tree.group(group.id) {
-                // Whoever holds the old group must be told that it is another one now.
+                // A new serial number shows clients with the old group that it has been replaced.
                 let next = before.serial_number.saturating_add(1);
                 group.serial_number = group.serial_number.max(next);
             }
@@ -359,7 +360,7 @@ fn import(tree: &Tree, groups: Vec<Group>, editor: &dyn Editor) -> Result<Plan<(
     })
 }
 
-/// In an import a parent that is missing is a part of the dump that is.
+/// In an import, a missing parent is a group that the dump itself lacks.
 fn refusal(change: &Change, error: HierarchyError) -> EditError {
     match (change, error) {
         (Change::Replace(groups), HierarchyError::MissingParent { .. }) => EditError::Unreachable {
@@ -369,7 +370,7 @@ fn refusal(change: &Change, error: HierarchyError) -> EditError {
     }
 }
 
-/// The names of groups whose parent is not there.
+/// The names of groups whose parent is missing.
 fn unreachable(groups: &[Group]) -> Vec<String> {
     let ids: HashSet<_> = groups.iter().map(|group| group.id).collect();
     let lost = groups.iter().filter(|group| !ids.contains(&group.parent));

@@ -1,33 +1,33 @@
-//! Environments that somebody announced: names that groups may have before there is code for them.
+//! Announced environments: names that groups may use before there is code for them.
 //!
-//! The rule: an announced name says nothing of code; it is listed, and not synced.
+//! Invariant: an announced name implies no code; it is listed, and marked as not synced.
 
 use store::StoreError;
 
 use crate::Classifier;
 use crate::defaults::{ENVIRONMENTS, NAME_BYTES};
 
-/// Why an environment was not announced.
+/// The environment could not be announced.
 #[derive(Debug, thiserror::Error)]
 pub enum AnnounceError {
-    /// No environment can have this name.
+    /// The name is not a valid environment name.
     #[error(
         "an environment's name has 1 to {NAME_BYTES} lower-case letters, digits and underscores"
     )]
     Name,
-    /// There are as many as there may be.
+    /// The maximum number of announced environments is reached.
     #[error("{ENVIRONMENTS} environments were announced, which is the most; delete one first")]
     TooMany,
-    /// The store.
+    /// The store could not be read or written.
     #[error("cannot read or write the environments")]
     Store(#[from] StoreError),
 }
 
 impl Classifier {
-    /// Announces an environment; `false`: somebody did before.
+    /// Announces an environment; `false` if it was announced before.
     ///
     /// # Errors
-    /// The name, the number of environments, or the store.
+    /// The name is invalid, the maximum number is reached, or the store failed.
     pub async fn announce_environment(&self, name: &str) -> Result<bool, AnnounceError> {
         let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
         if name.is_empty() || name.len() > NAME_BYTES || !name.bytes().all(allowed) {
@@ -51,18 +51,18 @@ impl Classifier {
         }
     }
 
-    /// All announced environments, by name.
+    /// All announced environments, sorted by name.
     ///
     /// # Errors
-    /// The store.
+    /// The store could not be read.
     pub async fn announced_environments(&self) -> Result<Vec<String>, StoreError> {
         self.store().classifier_environments().await
     }
 
-    /// Takes an announcement back; `false`: there is none.
+    /// Withdraws the announcement of an environment; `false` if there is none.
     ///
     /// # Errors
-    /// The store.
+    /// The store could not be written.
     pub async fn forget_environment(&self, name: &str) -> Result<bool, StoreError> {
         self.store().delete_classifier_environment(name).await
     }

@@ -1,8 +1,9 @@
-//! What groups can be made from, as far as it is known: environments and classes. [`KnownCode`].
+//! The known environments and classes, which groups can use. Main type: [`KnownCode`].
 //!
-//! The rules: what is known of an environment is what the [`ClassSource`] said last, as a whole; one
-//! that could not be read keeps its classes and is marked; and readings take turns, so that many who
-//! ask for one at once cause one more and not as many.
+//! Invariants: the known classes of an environment are the last complete answer of the
+//! [`ClassSource`]; an environment that could not be read keeps its classes and is marked;
+//! readings run one at a time, and many simultaneous requests for one cause a single further
+//! reading.
 
 mod announced;
 mod puppetserver;
@@ -26,54 +27,57 @@ pub use puppetserver::Puppetserver;
 pub use refresh::ClassRefresh;
 pub use source::{Class, ClassSource, ClassSourceError};
 
-/// Environments and classes at one moment.
+/// A snapshot of the known environments and classes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KnownCode {
-    /// By name.
+    /// The environments by name.
     pub environments: BTreeMap<String, KnownEnvironment>,
-    /// When everything was last read; `None`: not since the start.
+    /// Time of the last complete reading, in milliseconds since 1970; `None` if there was none
+    /// since the start.
     pub last_update_ms: Option<i64>,
 }
 
-/// An environment.
+/// An environment with its known classes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KnownEnvironment {
-    /// By name.
+    /// The classes, sorted by name.
     pub classes: Arc<Vec<Class>>,
-    /// Whether the last reading succeeded.
+    /// `true` if the last reading of this environment succeeded.
     pub synced: bool,
 }
 
-/// The classifier's part that knows code.
+/// The part of the classifier that holds the known code.
 #[derive(Default)]
 pub(crate) struct CodeBook {
     source: OnceLock<Arc<dyn ClassSource>>,
     known: ArcSwap<KnownCode>,
-    /// Whose turn it is to read, and when the last whole reading that succeeded began.
+    /// Held while classes are read; the value is the start of the last complete successful
+    /// reading.
     turn: Mutex<Option<Instant>>,
 }
 
 impl Classifier {
-    /// Where classes come from. Only the first call counts.
+    /// Sets the source of classes. Only the first call has an effect.
     pub fn set_class_source(&self, source: Arc<dyn ClassSource>) {
-        // A second source would make answers depend on who was first.
+        // With a replaceable source, answers would depend on the order of the calls.
         let _ = self.code().source.set(source);
     }
 
-    /// Whether somebody can be asked for classes.
+    /// Returns `true` if a source of classes is set.
     pub fn has_class_source(&self) -> bool {
         self.code().source.get().is_some()
     }
 
-    /// What was last read.
+    /// The environments and classes that were read last.
     pub fn known_code(&self) -> Arc<KnownCode> {
         self.code().known.load_full()
     }
 
-    /// Reads classes, of all environments or of one. Without a source there is nothing to read.
+    /// Reads the classes of all environments or of one. Does nothing without a source.
     ///
     /// # Errors
-    /// The source does not answer, or not for every environment; what could be read is known then.
+    /// The source does not answer, or not for every environment; the classes that could be read
+    /// are known afterwards.
     pub async fn update_classes(&self, environment: Option<&str>) -> Result<(), ClassSourceError> {
         let Some(source) = self.code().source.get() else {
             return Ok(());
@@ -81,7 +85,7 @@ impl Classifier {
         let asked = Instant::now();
         let mut turn = self.code().turn.lock().await;
         if turn.is_some_and(|began| began > asked) {
-            // Somebody read everything meanwhile.
+            // A complete reading took place while this one waited.
             let known = self.known_code();
             return match environment {
                 Some(name) if !known.environments.contains_key(name) => {
@@ -116,7 +120,7 @@ impl Classifier {
         for name in names {
             let read = match source.classes(&name).await {
                 Ok(classes) => known.admit(&name, classes),
-                // Gone since the list was read.
+                // The environment was removed after the list was read.
                 Err(ClassSourceError::UnknownEnvironment(_)) => continue,
                 Err(error) => {
                     let kept = before.environments.get(&name).cloned();
@@ -158,7 +162,7 @@ impl Classifier {
 }
 
 impl KnownCode {
-    /// What is kept of an environment beside the others: its classes, while there is room.
+    /// The entry of an environment, with its classes if the limit on the total number allows it.
     fn admit(&self, name: &str, mut classes: Vec<Class>) -> KnownEnvironment {
         let others = self.environments.values();
         let count: usize = others.map(|known| known.classes.len()).sum();

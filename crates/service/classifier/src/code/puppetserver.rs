@@ -1,9 +1,9 @@
-//! Classes from a puppetserver: [`Puppetserver`].
+//! Reads classes from a puppetserver: [`Puppetserver`].
 //!
-//! `GET /puppet/v3/environments` and `environment_classes`, with a client certificate; for the second
-//! the server's `auth.conf` needs a rule. The rules here: answers are bounded in time and size;
-//! certificate files are read anew for each question, which is seldom; and a manifest that cannot be
-//! parsed costs its own classes and no others.
+//! `GET /puppet/v3/environments` and `environment_classes`, with a client certificate; the second
+//! needs a rule in the server's `auth.conf`. Invariants: responses are bounded in time and size;
+//! certificate files are read again for each request, which is rare; and a manifest that cannot be
+//! parsed loses only its own classes.
 
 use error_causes::chain;
 use std::error::Error;
@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 use super::source::{Class, ClassSource, ClassSourceError};
 use crate::defaults::{CLASSES_BYTES, CLASSES_CONNECT, CLASSES_TIMEOUT, SHOWN_BYTES};
 
-/// A puppetserver.
+/// A client of a puppetserver, used as a source of classes.
 #[derive(Debug)]
 pub struct Puppetserver {
     url: Url,
@@ -51,7 +51,7 @@ struct ToldClass {
     params: Vec<Parameter>,
 }
 
-/// `default_literal` is there, and may be null, where the default is plain data.
+/// `default_literal` is present, and may be null, if the default is plain data.
 #[derive(Deserialize)]
 struct Parameter {
     name: String,
@@ -60,12 +60,13 @@ struct Parameter {
 }
 
 impl Puppetserver {
-    /// At `url`, for example `https://puppet.example:8140`, shown the certificate of `tls`.
+    /// Creates a client for `url`, for example `https://puppet.example:8140`, with the certificate
+    /// of `tls`.
     pub fn new(url: Url, tls: TlsFiles) -> Self {
         Self { url, tls }
     }
 
-    /// Where it is.
+    /// The base URL of the puppetserver.
     pub fn url(&self) -> &Url {
         &self.url
     }

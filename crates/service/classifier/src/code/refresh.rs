@@ -1,4 +1,4 @@
-//! Reads the classes at the start and every now and then: [`ClassRefresh`].
+//! Reads the classes at the start and at a fixed interval: [`ClassRefresh`].
 
 use std::fmt;
 use std::time::Duration;
@@ -8,14 +8,14 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::Classifier;
 
-/// The running task.
+/// Handle of the background task that reads classes.
 pub struct ClassRefresh {
     task: JoinHandle<()>,
     stop: DropGuard,
 }
 
 impl ClassRefresh {
-    /// Starts to read the classes of `classifier`, now and after each `interval`.
+    /// Starts a task that reads the classes of `classifier` now and after each `interval`.
     pub fn start(classifier: Classifier, interval: Duration) -> Self {
         let stop = CancellationToken::new();
         let stopped = stop.clone();
@@ -30,11 +30,11 @@ impl ClassRefresh {
         }
     }
 
-    /// Ends it, in the middle of a reading too: what was known stays known.
+    /// Stops the task, also during a reading: the known classes stay.
     pub async fn shutdown(self) {
         let Self { task, stop } = self;
         drop(stop);
-        // A panic was told where it happened.
+        // A panic of the task has already been logged.
         let _ = task.await;
     }
 }

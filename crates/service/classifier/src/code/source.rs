@@ -1,4 +1,4 @@
-//! Where classes come from: [`ClassSource`].
+//! Sources of classes: [`ClassSource`].
 
 use std::fmt::Debug;
 
@@ -8,14 +8,14 @@ use serde_json::{Map, Value};
 /// A class that groups can name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Class {
-    /// Its name.
+    /// Full name of the class.
     pub name: String,
-    /// Parameters with their defaults: the value where it is plain data, else the text of its
-    /// code; null where there is none.
+    /// Parameters with their defaults: the value if it is plain data, otherwise the text of its
+    /// code; null if there is no default.
     pub parameters: Map<String, Value>,
 }
 
-/// Whoever can read Puppet code.
+/// A reader of Puppet code that lists environments and their classes.
 #[async_trait]
 pub trait ClassSource: Debug + Send + Sync {
     /// The names of all environments.
@@ -25,28 +25,28 @@ pub trait ClassSource: Debug + Send + Sync {
     async fn classes(&self, environment: &str) -> Result<Vec<Class>, ClassSourceError>;
 }
 
-/// Why classes cannot be read.
+/// The classes could not be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClassSourceError {
     /// The source has no such environment.
     #[error("the puppetserver has no environment {0:?}")]
     UnknownEnvironment(String),
-    /// No answer: network, certificates, time.
+    /// No response, because of the network, the certificates or a timeout.
     #[error("the puppetserver cannot be asked for classes at {url}: {cause}")]
     Unreachable {
-        /// What was asked.
+        /// URL of the request.
         url: String,
-        /// Why.
+        /// Description of the underlying error.
         cause: String,
     },
-    /// An answer that is no list of classes.
+    /// A response that is not a list of classes.
     #[error("the puppetserver gave no classes at {url}: HTTP {status}: {body}")]
     Unexpected {
-        /// What was asked.
+        /// URL of the request.
         url: String,
-        /// Of HTTP.
+        /// HTTP status code of the response.
         status: u16,
-        /// Its begin, or what is wrong with it.
+        /// The beginning of the response's body, or the reason why it is invalid.
         body: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Why an edit is refused: [`EditError`].
+//! The errors of edits: [`EditError`].
 
 use std::sync::Arc;
 
@@ -8,81 +8,81 @@ use crate::group::{Group, GroupId};
 use crate::tree::HierarchyError;
 use crate::{OpenError, Right, UnknownGroup};
 
-/// Why groups stay as they were.
+/// An edit was refused or failed, and the groups are unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum EditError {
-    /// No such group.
+    /// No group has the given id.
     #[error(transparent)]
     Unknown(#[from] UnknownGroup),
-    /// The body's id is not the one of the path.
+    /// The id in the body differs from the id in the path.
     #[error("the group's id is {submitted} in the body and {addressed} in the address")]
     ConflictingIds {
-        /// In the body.
+        /// Id in the body of the request.
         submitted: GroupId,
-        /// In the address.
+        /// Id in the path of the request.
         addressed: GroupId,
     },
-    /// Somebody else edited it in between.
+    /// The group was edited by another client in the meantime.
     #[error(
         "the group was edited by somebody else: its serial number is {current}, not {given}; get \
          it again and repeat the edit"
     )]
     Serial {
-        /// The client's.
+        /// The serial number that the client sent.
         given: i64,
-        /// The group's.
+        /// The current serial number of the group.
         current: i64,
     },
-    /// The root's rule.
+    /// The edit would change the rule of the root group.
     #[error(
         "the rule of the root group cannot be edited: every node belongs to it; send the rest of \
          the edit without the key `rule`"
     )]
     RootRule,
-    /// The root itself.
+    /// The edit would delete or move the root group.
     #[error("the root group can neither be deleted nor moved")]
     RootStays,
-    /// A group with children.
+    /// A group with children cannot be deleted.
     #[error(
         "the group {:?} has children ({}); delete or move them first", group.name,
         children.iter().map(|child| child.name.as_str()).collect::<Vec<_>>().join(", ")
     )]
     ChildrenPresent {
-        /// The group.
+        /// The group to delete.
         group: Arc<Group>,
-        /// Its children.
+        /// The children of the group.
         children: Vec<Arc<Group>>,
     },
-    /// The groups of an import that hang on no parent.
+    /// The import contains groups that are not connected to the root.
     #[error("groups cannot be reached from the root: {}", names.join(", "))]
     Unreachable {
-        /// Their names.
+        /// Names of these groups.
         names: Vec<String>,
     },
-    /// Pinned nodes.
+    /// The edit would pin too many nodes.
     #[error("too many nodes are pinned to one group; use a rule instead")]
     TooManyPins,
-    /// What comes of it is no tree.
+    /// The resulting groups do not form a tree.
     #[error(transparent)]
     Hierarchy(#[from] HierarchyError),
-    /// The editor may not.
+    /// The editor lacks a permission.
     #[error("this needs the permission node_groups:{}:{group}, or the same on a group above", right.action())]
     NotPermitted {
-        /// What is missing.
+        /// The missing permission.
         right: Right,
-        /// Where.
+        /// The group that the permission is required on.
         group: GroupId,
     },
-    /// The rows are not what this server wrote.
+    /// The stored rows differ from those that this server wrote.
     #[error("the node groups in the database were changed by other hands; they were read again")]
     Stale,
-    /// The store.
+    /// The store could not be read or written.
     #[error("cannot write the node groups")]
     Store(#[from] StoreError),
-    /// Reading again after a failure failed too.
+    /// A write failed, and so did the reading of the groups after it.
     #[error("cannot read the node groups again")]
     Reload(#[from] OpenError),
-    /// The server goes down.
+    /// The server is shutting down.
     #[error("the edit was cut off")]
     Stopped(#[from] tokio::task::JoinError),
 }

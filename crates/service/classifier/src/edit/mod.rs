@@ -1,7 +1,8 @@
-//! What an edit makes of the groups, before anything is written. Main types: [`Edit`], [`EditError`].
+//! Computes the effect of an edit on the groups before anything is written. Main types: [`Edit`],
+//! [`EditError`].
 //!
-//! The rule: deciding is pure. It gets the tree, and gives the group as it was and as it shall be,
-//! or says why not.
+//! Invariant: a decision is a pure function of the tree. It returns the group before and after the
+//! edit, or the reason for a refusal.
 
 mod error;
 
@@ -19,9 +20,9 @@ pub use error::EditError;
 /// One edit of one group.
 #[derive(Clone, Debug)]
 pub(crate) enum Edit {
-    /// A new group, with a new id unless the input has one.
+    /// Creates a group, with a new id unless the input has one.
     Create(GroupInput),
-    /// This group, whether it is there or not.
+    /// Creates or replaces the group with this id.
     Put(GroupId, GroupInput),
     Update(GroupId, GroupDelta),
     Delete(GroupId),
@@ -29,7 +30,7 @@ pub(crate) enum Edit {
     Unpin(GroupId, Vec<String>),
 }
 
-/// What becomes of a group.
+/// The group before and after an edit.
 #[derive(Clone, Debug)]
 pub(crate) struct Decision {
     pub(crate) before: Option<Arc<Group>>,
@@ -96,7 +97,7 @@ impl Decision {
         self.before.as_deref() != self.after.as_ref()
     }
 
-    /// Refuses an editor who lacks a right.
+    /// Refuses an editor who lacks a required permission.
     pub(crate) fn check(&self, tree: &Tree, editor: &dyn Editor) -> Result<(), EditError> {
         let after = self.after.as_ref();
         let parent = after.and_then(|after| tree.group(after.parent));
@@ -117,7 +118,7 @@ impl Decision {
     }
 }
 
-/// Whether a right was granted on a group or an ancestor of it.
+/// Returns `true` if the permission was granted on a group or an ancestor of it.
 pub(crate) fn may(tree: &Tree, editor: &dyn Editor, right: Right, on: GroupId) -> bool {
     let above = tree.ancestors(on).unwrap_or_default();
     std::iter::once(on)
@@ -132,7 +133,7 @@ pub(crate) fn unpinned(group: &Group, names: &HashSet<&str>) -> Group {
     after
 }
 
-/// Counts the edit, unless it changes nothing.
+/// The edited group with an increased serial number, unless nothing changed.
 pub(crate) fn edited(
     before: Arc<Group>,
     mut after: Group,

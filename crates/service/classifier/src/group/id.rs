@@ -1,4 +1,4 @@
-//! [`GroupId`]: what a group is called by.
+//! [`GroupId`]: the id of a node group.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,11 +6,11 @@ use std::str::FromStr;
 use serde::Serialize;
 use uuid::Uuid;
 
-/// The id of a group: a UUID, written with small letters.
+/// The id of a group: a UUID in lower case.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct GroupId(Uuid);
 
-/// A text that is no id.
+/// The error that a text is not a group id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a group's id is a UUID such as 00000000-0000-4000-8000-000000000000, in small letters")]
 pub struct InvalidGroupId;
@@ -19,7 +19,7 @@ impl GroupId {
     /// The group "All Nodes", from which all others descend.
     pub const ROOT: Self = Self(Uuid::from_u128(0x0000_0000_0000_4000_8000_0000_0000_0000));
 
-    /// A new one.
+    /// A new random id.
     pub fn random() -> Self {
         Self(Uuid::new_v4())
     }
@@ -33,7 +33,7 @@ impl FromStr for GroupId {
     type Err = InvalidGroupId;
 
     fn from_str(text: &str) -> Result<Self, InvalidGroupId> {
-        // The parser would also take braces, no hyphens, and capitals.
+        // The parser alone would also accept braces, missing hyphens, and upper case.
         let plain = text.len() == 36 && !text.bytes().any(|byte| byte.is_ascii_uppercase());
         if !plain {
             return Err(InvalidGroupId);

@@ -1,7 +1,7 @@
 //! Groups as clients send them. Main types: [`GroupInput`], [`GroupDelta`].
 //!
-//! The rules: what is not of the shape is refused with its place (`classes.apache.port`); a value
-//! of null is no value, so that no class, parameter or variable is ever null.
+//! Invariants: input of a wrong shape is refused with its position (`classes.apache.port`); a null
+//! value counts as absent, so that no class, parameter or variable is ever null.
 
 mod fields;
 
@@ -18,68 +18,68 @@ pub use self::fields::SchemaError;
 /// A whole group, for `POST groups` and `PUT groups/:id`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupInput {
-    /// Its id, where the client names one.
+    /// Id of the group; `None` if the client sends none.
     pub id: Option<GroupId>,
-    /// See [`Group::name`].
+    /// The value for [`Group::name`].
     pub name: String,
-    /// See [`Group::description`].
+    /// The value for [`Group::description`].
     pub description: Option<String>,
-    /// See [`Group::environment`].
+    /// The value for [`Group::environment`].
     pub environment: String,
-    /// See [`Group::environment_trumps`].
+    /// The value for [`Group::environment_trumps`].
     pub environment_trumps: bool,
-    /// See [`Group::parent`].
+    /// The value for [`Group::parent`].
     pub parent: GroupId,
-    /// See [`Group::rule`].
+    /// The value for [`Group::rule`].
     pub rule: Option<Rule>,
-    /// See [`Group::classes`].
+    /// The value for [`Group::classes`].
     pub classes: Classes,
-    /// See [`Group::config_data`].
+    /// The value for [`Group::config_data`].
     pub config_data: Classes,
-    /// See [`Group::variables`].
+    /// The value for [`Group::variables`].
     pub variables: Parameters,
-    /// What the client believes to be there.
+    /// The serial number that the client expects; `None` skips the check.
     pub serial_number: Option<i64>,
 }
 
-/// Classes of a delta: `None` takes away a class or a parameter.
+/// Changes of classes: `None` removes a class or a parameter.
 pub type ClassesDelta = BTreeMap<String, Option<ParametersDelta>>;
 
-/// Parameters or variables of a delta: `None` takes one away.
+/// Changes of parameters or variables: `None` removes one.
 pub type ParametersDelta = BTreeMap<String, Option<Value>>;
 
-/// A change of a group, for `POST groups/:id`. What is absent stays.
+/// A change of a group, for `POST groups/:id`. Absent fields stay unchanged.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GroupDelta {
-    /// Must be the group's id, if there.
+    /// Id in the body; if present, it must be the group's id.
     pub id: Option<GroupId>,
-    /// The new one.
+    /// The new name; `None` keeps the current one.
     pub name: Option<String>,
-    /// `Some(None)` takes it away.
+    /// The new description; `Some(None)` removes it, `None` keeps the current one.
     pub description: Option<Option<String>>,
-    /// The new one.
+    /// The new environment; `None` keeps the current one.
     pub environment: Option<String>,
-    /// The new one.
+    /// The new value of the flag; `None` keeps the current one.
     pub environment_trumps: Option<bool>,
-    /// The new one.
+    /// The new parent; `None` keeps the current one.
     pub parent: Option<GroupId>,
-    /// `Some(None)` takes it away.
+    /// The new rule; `Some(None)` removes it, `None` keeps the current one.
     pub rule: Option<Option<Rule>>,
-    /// Laid over those that are there.
+    /// Changes that are merged into the group's classes.
     pub classes: ClassesDelta,
-    /// Laid over what is there.
+    /// Changes that are merged into the group's configuration data.
     pub config_data: ClassesDelta,
-    /// Laid over those that are there.
+    /// Changes that are merged into the group's variables.
     pub variables: ParametersDelta,
-    /// What the client believes to be there.
+    /// The serial number that the client expects; `None` skips the check.
     pub serial_number: Option<i64>,
 }
 
-/// The groups of a dump (`GET groups` of this or Puppet Enterprise's classifier), for
-/// `POST import-hierarchy`. Keys that nobody knows are left out: dumps of other versions have more.
+/// The groups of a dump (`GET groups` of this or Puppet Enterprise's classifier), for `POST
+/// import-hierarchy`. Unknown keys are ignored, because dumps of other versions have more.
 ///
 /// # Errors
-/// What is wrong and where, for example `[3].rule[1]`.
+/// The dump is invalid; the error has the position, for example `[3].rule[1]`, and the reason.
 pub fn imported(json: &Value, now_ms: i64) -> Result<Vec<Group>, SchemaError> {
     let Value::Array(groups) = json else {
         return Err(SchemaError::new("", "an array of groups is expected"));
@@ -102,15 +102,15 @@ pub fn imported(json: &Value, now_ms: i64) -> Result<Vec<Group>, SchemaError> {
 }
 
 impl GroupInput {
-    /// Reads a whole group.
+    /// Parses a whole group.
     ///
     /// # Errors
-    /// What is wrong and where.
+    /// The input is invalid; the error has the position and the reason.
     pub fn parse(json: &Value) -> Result<Self, SchemaError> {
         let mut fields = Fields::new(json, "")?;
         let (id, serial_number) = (fields.id("id")?, fields.integer("serial_number")?);
         let input = Self::take(&mut fields)?;
-        // Clients send back what they were given.
+        // Clients send back the keys that they received.
         fields.leave_out(&["deleted", "last_edited"]);
         fields.finish()?;
         Ok(Self {
@@ -139,14 +139,14 @@ impl GroupInput {
         Ok(input.without_empty_data())
     }
 
-    /// A class without parameters says nothing in configuration data.
+    /// Removes classes without parameters from the configuration data, where they have no effect.
     fn without_empty_data(mut self) -> Self {
         self.config_data
             .retain(|_, parameters| !parameters.is_empty());
         self
     }
 
-    /// The group, as new.
+    /// The input as a new group.
     pub(crate) fn into_group(self, id: GroupId, now_ms: i64) -> Group {
         Group {
             id,
@@ -166,10 +166,10 @@ impl GroupInput {
 }
 
 impl GroupDelta {
-    /// Reads a delta.
+    /// Parses a change of a group.
     ///
     /// # Errors
-    /// What is wrong and where.
+    /// The input is invalid; the error has the position and the reason.
     pub fn parse(json: &Value) -> Result<Self, SchemaError> {
         let mut fields = Fields::new(json, "")?;
         let delta = Self {

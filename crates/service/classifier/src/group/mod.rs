@@ -1,4 +1,4 @@
-//! Node groups as they stand. Main types: [`Group`], [`GroupId`].
+//! Node groups as they are stored. Main types: [`Group`], [`GroupId`].
 
 mod id;
 mod input;
@@ -14,43 +14,43 @@ pub use id::{GroupId, InvalidGroupId};
 pub use input::{ClassesDelta, GroupDelta, GroupInput, ParametersDelta, SchemaError, imported};
 pub(crate) use shipped::{are_as_shipped, shipped};
 
-/// The environment of a group that leaves the choice to the agent.
+/// The environment value of a group that leaves the choice to the agent.
 pub const AGENT_SPECIFIED: &str = "agent-specified";
 
-/// The environment of a group that names none.
+/// The default environment of a group that names none.
 pub const DEFAULT_ENVIRONMENT: &str = "production";
 
-/// Parameters with their values.
+/// Parameters or variables, by name, with their values.
 pub type Parameters = BTreeMap<String, Value>;
 
-/// Classes with their parameters.
+/// Parameters by class name.
 pub type Classes = BTreeMap<String, Parameters>;
 
-/// A group.
+/// A node group: a rule, and the classification of the nodes that match it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Group {
-    /// Never changes.
+    /// Id of the group, which never changes.
     pub id: GroupId,
-    /// Unique within the environment.
+    /// Name of the group, unique within the environment.
     pub name: String,
-    /// For people.
+    /// Free text shown to users; `None` if there is none.
     pub description: Option<String>,
-    /// What nodes of this group run under, or [`AGENT_SPECIFIED`].
+    /// Environment of the nodes of this group, or [`AGENT_SPECIFIED`].
     pub environment: String,
-    /// Whether the environment beats those of other groups.
+    /// If `true`, the environment overrides those of other groups.
     pub environment_trumps: bool,
-    /// The root is its own.
+    /// Id of the parent group; the root is its own parent.
     pub parent: GroupId,
-    /// `None`: no nodes.
+    /// Rule that selects nodes; with `None` the group has no nodes.
     pub rule: Option<Rule>,
-    /// What nodes of this group get.
+    /// Classes, with parameters, that nodes of this group receive.
     pub classes: Classes,
-    /// Parameters for classes that come from elsewhere.
+    /// Parameters for classes that are declared outside of the group.
     pub config_data: Classes,
-    /// Top-scope variables.
+    /// Top-scope variables that nodes of this group receive.
     pub variables: Parameters,
-    /// Milliseconds since 1970.
+    /// Time of the last edit, in milliseconds since 1970.
     pub last_edited_ms: i64,
-    /// Counts the edits.
+    /// Number that each edit increases.
     pub serial_number: i64,
 }

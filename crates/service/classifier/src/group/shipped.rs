@@ -1,8 +1,8 @@
-//! The groups that a new store begins with, after Puppet Enterprise's: every node in
-//! "All Nodes"; below it "All Environments" with a group for each way to get an environment.
+//! The groups of a new store, modelled on those of Puppet Enterprise: "All Nodes" with every node,
+//! and below it "All Environments" with a group for each way to get an environment.
 //!
-//! The rule: with these groups alone every node is classified, into `production`, without classes,
-//! and without a conflict.
+//! Invariant: with these groups alone every node is classified, into `production`, without
+//! classes, and without a conflict.
 
 use std::sync::Arc;
 
@@ -67,7 +67,8 @@ pub(crate) fn shipped(now_ms: i64) -> Vec<Group> {
     vec![all_nodes, all_environments, production, agent]
 }
 
-/// Whether these are the shipped groups and nothing else, so that nobody has decided anything yet.
+/// Returns `true` if these are exactly the shipped groups, so that nothing has been configured
+/// yet.
 pub(crate) fn are_as_shipped(groups: &[Arc<Group>]) -> bool {
     let shipped = shipped(0);
     let plain = |group: &Group| Group {

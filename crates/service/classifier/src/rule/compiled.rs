@@ -1,7 +1,7 @@
-//! A rule made ready for many nodes. Main type: [`Compiled`].
+//! A rule compiled for evaluation on many nodes. Main type: [`Compiled`].
 //!
-//! The rules: it says of every node what the rule says; a pattern is compiled once; the names
-//! pinned to a group are a set, so that 50,000 of them cost one look.
+//! Invariants: the compiled rule has the same result as the rule for every node; a pattern is
+//! compiled once; the names pinned to a group are a set, so that 50,000 of them cost one lookup.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -15,7 +15,7 @@ use super::text::find;
 use super::{Comparison, Operator, Path, Rule};
 use crate::{NodeFacts, Subject};
 
-/// A rule and its program.
+/// A rule and its compiled program.
 #[derive(Debug)]
 pub(crate) struct Compiled {
     pub(crate) rule: Rule,
@@ -23,7 +23,7 @@ pub(crate) struct Compiled {
     patterns: Patterns,
 }
 
-/// The patterns of a rule, by their texts.
+/// The compiled patterns of a rule, by their texts.
 type Patterns = HashMap<String, Regex>;
 
 #[derive(Debug)]
@@ -35,7 +35,7 @@ enum Program {
     Names(HashSet<Box<str>>),
     Equal(Path, Box<str>),
     Match(Path, Regex),
-    /// `None`: compared with what is no number.
+    /// A numeric comparison; `None` if the rule's value is not a number.
     Number(Path, Operator, Option<Number>),
 }
 
@@ -56,7 +56,7 @@ impl Compiled {
         self.program.matches(node)
     }
 
-    /// Whether one comparison of the rule is true.
+    /// Returns `true` if this comparison of the rule holds for the node.
     pub(super) fn holds(&self, comparison: &Comparison, node: &NodeFacts) -> bool {
         let Some(text) = find(node, &comparison.path).text() else {
             return false;
@@ -100,7 +100,7 @@ fn program(rule: &Rule, patterns: &mut Patterns) -> Result<Program, PatternError
         }
         Rule::Not(condition) => Program::Not(Box::new(program(condition, patterns)?)),
         Rule::Compare(comparison) => {
-            // Compiled all the same: explanations ask for every pattern.
+            // The result is discarded, but explanations need every compiled pattern.
             let compiled = compare(comparison, patterns)?;
             match *rule == Rule::everything() {
                 true => Program::Everything,

@@ -1,7 +1,7 @@
-//! Why a rule matches a node or does not. Main function: [`explain`].
+//! Explains the result of a rule for a node. Main function: [`explain`].
 //!
 //! Every condition becomes `{"value": bool, "form": […]}`, and every path of a comparison
-//! `{"path": …, "value": what was found}`; null where nothing was.
+//! `{"path": …, "value": VALUE}`, with the value that was found, or null if there is none.
 
 use serde_json::{Value, json};
 

@@ -1,9 +1,9 @@
-//! A group's rule together with those of its ancestors. Main function: [`with_inherited`].
+//! Combines a group's rule with those of its ancestors. Main function: [`with_inherited`].
 
 use super::Rule;
 
-/// `["and", own, parent's, …, root's]`, or the one rule there is. A group without a rule of its
-/// own has no members, so it has none with inherited ones either.
+/// `["and", own, parent's, …, root's]`, or the single rule. A group without a rule of its own has
+/// no members, and therefore no inherited rule either.
 pub(crate) fn with_inherited<'a>(
     own: Option<&Rule>,
     ancestors: impl Iterator<Item = &'a Rule>,

@@ -1,10 +1,10 @@
-//! Rules: which nodes belong to a group. Main type: [`Rule`].
+//! Rules that select the nodes of a group. Main type: [`Rule`].
 //!
-//! The grammar, as Puppet Enterprise's node classifier has it: a condition is `["and"|"or", C, C…]`,
-//! `["not", C]` or `[operator, path, value]`; an operator is one of `= ~ > >= < <=`; a path is
-//! `"name"`, `["fact", key, …]` or `["trusted", key, …]`, where a later step may be an index; a
-//! value is a text. The rule of this module: what is not of the grammar is refused with its place,
-//! and nothing else is ever evaluated, written or translated.
+//! The grammar is that of Puppet Enterprise's node classifier: a condition is `["and"|"or", C,
+//! C…]`, `["not", C]` or `[operator, path, value]`; an operator is one of `= ~ > >= < <=`; a path
+//! is `"name"`, `["fact", key, …]` or `["trusted", key, …]`, where a later step may be an index; a
+//! value is a text. Invariant: input outside of the grammar is refused with its position, and is
+//! never evaluated, written or translated.
 
 mod compiled;
 mod explain;
@@ -32,35 +32,35 @@ pub use translate::{Format, Untranslatable};
 /// A condition on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// All of them.
+    /// True if all conditions are true.
     And(Vec<Rule>),
-    /// At least one of them.
+    /// True if at least one condition is true.
     Or(Vec<Rule>),
-    /// The opposite.
+    /// True if the condition is false.
     Not(Box<Rule>),
-    /// One comparison.
+    /// A comparison of a value of the node with a text.
     Compare(Comparison),
 }
 
-/// A value of a node beside a text.
+/// A comparison of a value of a node with a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comparison {
-    /// How they are compared.
+    /// Operator of the comparison.
     pub operator: Operator,
-    /// Which value of the node.
+    /// Path of the node's value.
     pub path: Path,
-    /// The text.
+    /// The text that the value is compared with.
     pub value: String,
 }
 
-/// How a comparison compares.
+/// An operator of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operator {
-    /// The same text.
+    /// The texts are equal.
     Equal,
-    /// The pattern is found somewhere in the text.
+    /// The pattern matches somewhere in the text.
     Match,
-    /// Numbers; whatever is no number makes the comparison false.
+    /// Numeric comparison; false if either side is not a number.
     Greater,
     /// See [`Operator::Greater`].
     GreaterOrEqual,
@@ -70,33 +70,34 @@ pub enum Operator {
     LessOrEqual,
 }
 
-/// Where a value of a node is.
+/// The path of a value of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Path {
-    /// The certname.
+    /// Certname of the node.
     Name,
-    /// A fact, or something in a structured one. The first step is a key.
+    /// A fact, or a value inside a structured fact. The first step is a key.
     Fact(Vec<Step>),
-    /// The same in what the node's certificate says.
+    /// A trusted fact from the node's certificate, with steps as in [`Path::Fact`].
     Trusted(Vec<Step>),
 }
 
 /// One step into a structured value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Into an object.
+    /// Key of an object.
     Key(String),
-    /// Into an array, from 0.
+    /// Index of an array, from 0.
     Index(u32),
 }
 
 // === impl Rule ===
 
 impl Rule {
-    /// Reads a rule.
+    /// Parses a rule.
     ///
     /// # Errors
-    /// What is wrong and where; also a pattern that cannot be compiled.
+    /// The rule is invalid, or one of its patterns cannot be compiled; the error has the position
+    /// and the reason.
     pub fn parse(json: &Value) -> Result<Self, RuleError> {
         parse::parse(json)
     }
@@ -106,7 +107,7 @@ impl Rule {
         write::rule(self)
     }
 
-    /// The rule that every node fulfils: `["~", "name", ".*"]`, which the root has.
+    /// The rule of the root group, `["~", "name", ".*"]`, which every node matches.
     pub fn everything() -> Self {
         Self::Compare(Comparison {
             operator: Operator::Match,
@@ -115,10 +116,10 @@ impl Rule {
         })
     }
 
-    /// As a query of `PuppetDB` in its AST form.
+    /// Translates the rule into a query of `PuppetDB` in its AST form.
     ///
     /// # Errors
-    /// Which condition cannot be expressed, and why.
+    /// A condition cannot be expressed; the error has the condition and the reason.
     pub fn to_puppetdb(&self, format: Format) -> Result<Value, Untranslatable> {
         translate::translate(self, format)
     }
@@ -140,7 +141,7 @@ impl<'de> Deserialize<'de> for Rule {
 // === impl Operator ===
 
 impl Operator {
-    /// Every operator with its sign.
+    /// Every operator with its symbol.
     pub(crate) const ALL: &[(&str, Self)] = &[
         ("=", Self::Equal),
         ("~", Self::Match),
@@ -150,7 +151,7 @@ impl Operator {
         ("<=", Self::LessOrEqual),
     ];
 
-    /// The sign, for example `>=`.
+    /// The symbol of the operator, for example `>=`.
     pub fn sign(self) -> &'static str {
         match self {
             Self::Equal => "=",

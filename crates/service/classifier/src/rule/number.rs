@@ -1,11 +1,11 @@
 //! Numbers in texts, for `>`, `>=`, `<` and `<=`. Main type: [`Number`].
 //!
-//! The rule: whole numbers are compared exactly, so that sizes in bytes do not become equal by
-//! rounding; `inf`, `nan`, hexadecimal and units are no numbers.
+//! Invariant: whole numbers are compared exactly, so that sizes in bytes do not become equal by
+//! rounding; `inf`, `nan`, hexadecimal and units are not numbers.
 
 use std::cmp::Ordering;
 
-/// A finite number as people write it.
+/// A finite number in decimal notation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Number {
     whole: Option<i128>,
@@ -32,7 +32,7 @@ impl Number {
         }
     }
 
-    /// As JSON has it.
+    /// The number as JSON.
     pub(super) fn to_json(self) -> serde_json::Value {
         match self.whole.and_then(|whole| i64::try_from(whole).ok()) {
             Some(whole) => whole.into(),

@@ -1,7 +1,7 @@
-//! Reading a rule. Main function: [`parse`].
+//! Parses rules. Main function: [`parse`].
 //!
-//! The rule: an error says at which place of the JSON it is (`rule[2][1]`), and neither depth nor
-//! size of the input decides how much is used.
+//! Invariant: an error contains its position in the JSON (`rule[2][1]`), and the memory and stack
+//! in use stay bounded for input of any depth and size.
 
 use serde_json::Value;
 
@@ -9,13 +9,13 @@ use super::pattern::{self, PatternError};
 use super::{Comparison, Operator, Path, Rule, Step};
 use crate::defaults::{PATH_STEPS, RULE_CONDITIONS, RULE_DEPTH, RULE_PATTERNS, RULE_TEXT_BYTES};
 
-/// Why something is no rule.
+/// The input is not a valid rule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {what}")]
 pub struct RuleError {
-    /// Where, for example `rule[2][1]`.
+    /// Position in the JSON, for example `rule[2][1]`.
     pub place: String,
-    /// What is wrong there, and what is expected.
+    /// Description of the defect and of the expected value.
     pub what: String,
 }
 
@@ -29,7 +29,7 @@ pub(super) fn parse(json: &Value) -> Result<Rule, RuleError> {
 }
 
 struct Parser {
-    /// Indices into the arrays on the way here.
+    /// Array indices that lead to the current position.
     place: Vec<usize>,
     conditions: usize,
     patterns: usize,
@@ -194,7 +194,7 @@ impl Parser {
         Ok(())
     }
 
-    /// Does something one level deeper.
+    /// Runs a function one nesting level deeper.
     fn at<T>(
         &mut self,
         index: usize,
@@ -226,7 +226,7 @@ fn kind(json: &Value) -> &'static str {
     }
 }
 
-/// Some characters of a text that may be hostile, quoted.
+/// The beginning of a possibly hostile text, quoted.
 fn shown(text: &str) -> String {
     let short: String = text.chars().take(40).collect();
     format!("{short:?}")

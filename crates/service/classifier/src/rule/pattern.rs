@@ -1,21 +1,21 @@
 //! The patterns of `~`, which are Java's regular expressions. Main function: [`compile`].
 //!
-//! They run on the `regex` crate, whose time is linear in the text whatever the pattern. The rules:
-//! a pattern means what it means in Java, or it is refused by name (look-around, back-references,
-//! possessive quantifiers); `\d`, `\w` and `\s` are ASCII, as in Java; a pattern may be found
-//! anywhere in the text.
+//! They run on the `regex` crate, whose time is linear in the text for every pattern. Invariants:
+//! a pattern has the same meaning as in Java, or it is refused with the name of the unsupported
+//! feature (look-around, back-references, possessive quantifiers); `\d`, `\w` and `\s` are ASCII,
+//! as in Java; a pattern may match anywhere in the text.
 
 use regex::{Regex, RegexBuilder};
 
 use crate::defaults::{PATTERN_BYTES, PATTERN_DEPTH};
 
-/// Why a text is no pattern here.
+/// The text is not a usable pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
-    /// Java knows it; this matcher does not.
+    /// A feature of Java's regular expressions that this matcher does not have.
     #[error("the pattern uses {0}, which is not supported; write it without")]
     Unsupported(&'static str),
-    /// Not a regular expression, or too large a one.
+    /// The text is not a regular expression, or too large a one.
     #[error("the pattern cannot be used: {0}")]
     Invalid(String),
 }
@@ -31,7 +31,7 @@ pub(super) fn compile(java: &str) -> Result<Regex, PatternError> {
         .map_err(|error| PatternError::Invalid(reason(&error)))
 }
 
-/// The last line of the crate's drawing says what is wrong.
+/// The reason, which is the last line of the crate's error message.
 fn reason(error: &regex::Error) -> String {
     if let regex::Error::CompiledTooBig(limit) = error {
         return format!("it would take more than {limit} bytes of memory");
@@ -44,11 +44,11 @@ fn reason(error: &regex::Error) -> String {
 struct Translation<'a> {
     java: std::iter::Peekable<std::str::Chars<'a>>,
     rust: String,
-    /// How many `[` are open.
+    /// Number of open `[`.
     classes: usize,
-    /// Whether what was just written is a quantifier.
+    /// `true` if the last thing written is a quantifier.
     quantified: bool,
-    /// Whether what was just written opens a group.
+    /// `true` if the last thing written opens a group.
     opened: bool,
 }
 
@@ -88,7 +88,7 @@ impl<'a> Translation<'a> {
                     ));
                 }
                 '*' | '+' | '?' if self.classes == 0 => {
-                    // After a quantifier `?` only makes it reluctant.
+                    // After a quantifier, `?` only makes it reluctant.
                     self.quantified = !was_quantified && !was_opened;
                     self.rust.push(character);
                 }
@@ -103,7 +103,7 @@ impl<'a> Translation<'a> {
         Ok(self.rust)
     }
 
-    /// `{2}`, `{2,}` or `{2,3}`; anything else is left to the compiler.
+    /// Copies `{2}`, `{2,}` or `{2,3}`; any other form is left to the compiler.
     fn repetition(&mut self) {
         self.rust.push('{');
         while let Some(next) = self
@@ -143,13 +143,13 @@ impl<'a> Translation<'a> {
                 self.rust.push('\\');
                 self.rust.push(letter);
             }
-            // Any other character stands for itself: `\<` would be a word's start otherwise.
+            // Any other escaped character is literal: `\<` would otherwise be the start of a word.
             other => self.literal(other),
         }
         Ok(())
     }
 
-    /// What stands between `\Q` and `\E`, or the end.
+    /// Copies the text between `\Q` and `\E`, or up to the end.
     fn quotation(&mut self) {
         while let Some(character) = self.java.next() {
             if character == '\\' && self.java.next_if_eq(&'E').is_some() {

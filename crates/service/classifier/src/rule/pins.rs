@@ -1,14 +1,14 @@
 //! Nodes pinned to a group: `["or", ["=", "name", NODE], …, the rest of the rule]`.
 //!
-//! The rule: pinning and unpinning change which of the named nodes match and nothing else; what
-//! else the rule says stays as it is.
+//! Invariant: pinning and unpinning change only the result for the named nodes; the rest of the
+//! rule is unchanged.
 
 use std::collections::HashSet;
 
 use super::{Comparison, Operator, Path, Rule};
 
 impl Rule {
-    /// The node that this condition pins, if it is such a one.
+    /// The certname that this condition pins; `None` if the condition is not a pin.
     pub(crate) fn pinned_name(&self) -> Option<&str> {
         match self {
             Self::Compare(Comparison {
@@ -20,7 +20,7 @@ impl Rule {
         }
     }
 
-    /// The nodes that are pinned, in the order of the rule.
+    /// The pinned nodes, in the order of the rule.
     pub fn pinned(&self) -> Vec<&str> {
         match self {
             Self::Or(conditions) => conditions.iter().filter_map(Self::pinned_name).collect(),
@@ -28,7 +28,7 @@ impl Rule {
         }
     }
 
-    /// The rule with more nodes pinned; `None` is a rule that matches nothing.
+    /// The rule with more nodes pinned; with `None` the rule matches only the pinned nodes.
     #[must_use]
     pub(crate) fn pin(rule: Option<Self>, names: &[String]) -> Self {
         let conditions = match rule {
@@ -50,7 +50,7 @@ impl Rule {
         Self::Or(pins)
     }
 
-    /// The rule without these nodes; `None` when nothing is left of it.
+    /// The rule without these pins; `None` if nothing else is left.
     #[must_use]
     pub(crate) fn unpin(self, names: &HashSet<&str>) -> Option<Self> {
         let unpinned = |rule: &Self| rule.pinned_name().is_some_and(|name| names.contains(name));

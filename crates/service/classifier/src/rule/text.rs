@@ -1,7 +1,7 @@
-//! What a path finds in a node, and its text. Main function: [`find`].
+//! Looks up the value at a path of a node, and its text. Main function: [`find`].
 //!
-//! The rule: facts are compared as texts, whatever type they have (`true` is `"true"`, 8 is `"8"`);
-//! an array, an object or nothing at all has no text, so no comparison with it is true.
+//! Invariant: facts are compared as texts, regardless of their type (`true` is `"true"`, 8 is
+//! `"8"`); an array, an object or a missing value has no text, so no comparison with it is true.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::{Path, Step};
 use crate::NodeFacts;
 
-/// What stands at a path below `fact` or `trusted`, and the certname.
+/// The certname, or the value at a path below `fact` or `trusted`.
 pub(crate) enum Found<'a> {
     Name(&'a str),
     Value(&'a Value),
@@ -38,13 +38,13 @@ pub(super) fn find<'a>(node: &'a NodeFacts, path: &Path) -> Found<'a> {
     Found::Value(at)
 }
 
-/// The text of what stands at a path.
+/// The text of the value at a path; `None` if it has none.
 pub(crate) fn found<'a>(node: &'a NodeFacts, path: &Path) -> Option<Cow<'a, str>> {
     find(node, path).text()
 }
 
 impl<'a> Found<'a> {
-    /// As it is compared.
+    /// The text that comparisons use.
     pub(super) fn text(&self) -> Option<Cow<'a, str>> {
         match self {
             Self::Name(name) => Some(Cow::Borrowed(*name)),
@@ -56,7 +56,7 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// As it is shown.
+    /// The JSON value that explanations show.
     pub(super) fn json(&self) -> Value {
         match self {
             Self::Name(name) => Value::String((*name).to_owned()),

@@ -1,20 +1,20 @@
-//! A rule as a query of PuppetDB, in its AST form. Main function: [`translate`].
+//! Translates a rule into a PuppetDB query in AST form. Main function: [`translate`].
 //!
-//! The rules: what is not expressible is refused with its condition, never left out; a comparison
-//! with `=` asks for the text and for every typed value that has this text, because facts keep
-//! their types in PuppetDB and lose them in rules. Conditions that are always true are left out.
+//! Invariants: a condition that cannot be expressed is refused and never dropped; a comparison
+//! with `=` matches the text and every typed value that has this text, because facts keep their
+//! types in PuppetDB and lose them in rules. Conditions that are always true are dropped.
 
 use serde_json::{Value, json};
 
 use super::number::Number;
 use super::{Comparison, Operator, Path, Rule, Step};
 
-/// For which endpoint of PuppetDB.
+/// The PuppetDB endpoint that a query is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// `nodes`: knows facts by name only, not what is inside them, and no trusted ones.
+    /// Endpoint `nodes`: has top-level facts only, without their structure, and no trusted facts.
     Nodes,
-    /// `inventory`: knows all, as `facts.os.name` and `trusted.certname`.
+    /// Endpoint `inventory`: has all facts, as `facts.os.name` and `trusted.certname`.
     Inventory,
 }
 
@@ -22,9 +22,9 @@ pub enum Format {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the rule cannot be translated: {reason}")]
 pub struct Untranslatable {
-    /// What cannot be expressed, and where it can.
+    /// The reason, with the endpoint that can express the condition if there is one.
     pub reason: String,
-    /// The condition.
+    /// The condition that cannot be translated.
     pub condition: Value,
 }
 
@@ -160,7 +160,7 @@ fn quote(refuse: impl Fn(&str) -> Untranslatable) -> impl Fn() -> Untranslatable
     move || refuse("a key has a quotation mark, which PuppetDB cannot be asked for")
 }
 
-/// The boolean or number that is written like this.
+/// The boolean or number with this text; `None` if there is none.
 fn same_text(value: &str) -> Option<Value> {
     match value {
         "true" => Some(json!(true)),
@@ -172,7 +172,7 @@ fn same_text(value: &str) -> Option<Value> {
     }
 }
 
-/// `facts.os."a key".list[0]`; `None` for a key that cannot be written.
+/// `facts.os."a key".list[0]`; `None` if a key cannot be written in this notation.
 fn dotted(root: &str, steps: &[Step]) -> Option<String> {
     let mut path = root.to_owned();
     for step in steps {

@@ -1,4 +1,4 @@
-//! A rule as JSON. Main function: [`rule`].
+//! Writes a rule as JSON. Main function: [`rule`].
 
 use serde_json::{Value, json};
 

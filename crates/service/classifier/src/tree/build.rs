@@ -1,7 +1,7 @@
-//! Making a tree of groups. Main function: [`Tree::build`].
+//! Builds a tree of groups. Main function: [`Tree::build`].
 //!
-//! The rule: what is no tree is refused with the groups that are at fault; rules that did not change
-//! are taken over compiled.
+//! Invariant: groups that do not form a tree are refused with the names of the faulty groups;
+//! rules that did not change keep their compiled form.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -12,59 +12,59 @@ use crate::defaults::{GROUP_DEPTH, GROUPS};
 use crate::group::{Group, GroupId};
 use crate::rule::{Compiled, PatternError};
 
-/// Why groups are no tree.
+/// The groups do not form a tree.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HierarchyError {
-    /// The root is not among them, or has a parent.
+    /// The root is missing, or has a parent.
     #[error("the group 00000000-0000-4000-8000-000000000000 must be there, as its own parent")]
     NoRoot,
-    /// An id stands twice.
+    /// Two groups have the same id.
     #[error("two groups have the id {0}")]
     SameId(GroupId),
-    /// A name stands twice in an environment.
+    /// Two groups of an environment have the same name.
     #[error("there is a group {name:?} in the environment {environment:?} already")]
     SameName {
-        /// The name.
+        /// The shared name.
         name: String,
-        /// The environment.
+        /// Environment of the two groups.
         environment: String,
     },
-    /// A parent is not among them.
+    /// The parent of a group is missing.
     #[error("the parent {parent} of the group {name:?} does not exist")]
     MissingParent {
-        /// The group.
+        /// Id of the group.
         id: GroupId,
-        /// Its name.
+        /// Name of the group.
         name: String,
-        /// What it names.
+        /// Id of the missing parent.
         parent: GroupId,
     },
     /// Groups that are their own ancestors, each followed by its parent.
     #[error("groups would be their own ancestors: {}", names.join(" -> "))]
     Cycle {
-        /// Their ids.
+        /// Ids of these groups.
         ids: Vec<GroupId>,
-        /// Their names, the first one again at the end.
+        /// Names of these groups, with the first one repeated at the end.
         names: Vec<String>,
     },
-    /// Too many of them.
+    /// There are too many groups.
     #[error("there can be at most {GROUPS} groups")]
     TooMany,
-    /// Nested too deep.
+    /// The named group is nested too deeply.
     #[error("the group {0:?} is nested more than {GROUP_DEPTH} levels below the root")]
     TooDeep(String),
-    /// A pattern in a rule.
+    /// A rule has a pattern that cannot be compiled.
     #[error("the rule of the group {name:?}: {source}")]
     Pattern {
-        /// The group.
+        /// Name of the group.
         name: String,
-        /// What is wrong.
+        /// The defect of the pattern.
         source: PatternError,
     },
 }
 
 impl Tree {
-    /// A tree of these groups; `before` is the one that it replaces.
+    /// Builds a tree of these groups; `before` is the tree that it replaces.
     pub(crate) fn build(
         groups: Vec<Arc<Group>>,
         before: Option<&Self>,
@@ -170,7 +170,7 @@ fn index(groups: &[Arc<Group>]) -> Result<HashMap<GroupId, usize>, HierarchyErro
     }
 }
 
-/// The children of each group, by name.
+/// The children of each group, sorted by name.
 fn children(
     groups: &[Arc<Group>],
     by_id: &HashMap<GroupId, usize>,
@@ -192,7 +192,7 @@ fn children(
     Ok(children)
 }
 
-/// All parents exist and some groups are not reached: they hang on a cycle.
+/// The error for groups on a cycle: all parents exist, but some groups are not reachable.
 fn cycle(groups: &[Arc<Group>], by_id: &HashMap<GroupId, usize>, tree: &Tree) -> HierarchyError {
     let lost = groups.iter().find(|group| tree.entry(group.id).is_none());
     let mut way: Vec<&Group> = Vec::new();

@@ -1,9 +1,10 @@
-//! Classifying a node: [`Tree::classify`].
+//! Classifies a node: [`Tree::classify`].
 //!
-//! The algorithm: a node belongs to the groups whose rule and whose ancestors' rules match; a group
-//! without a rule has no nodes and does not restrict its children; of these, the ancestors of others
-//! are left out; what the remaining leaves inherit is merged; a trumping environment beats the
-//! others; two leaves that say different things of one value are a conflict, never a guess.
+//! The algorithm: a node belongs to the groups whose rule and whose ancestors' rules match; a
+//! group without a rule has no nodes and does not restrict its children; of these groups, the
+//! ancestors of others are left out; the inherited values of the remaining leaves are merged; a
+//! trumping environment overrides the others; two leaves with different values for the same
+//! setting are a conflict, which is never resolved by a guess.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -17,70 +18,70 @@ use super::merge::{Merged, MergedClasses, MergedParameters, Word, agree};
 use crate::Subject;
 use crate::group::{AGENT_SPECIFIED, Classes, GroupId, Parameters};
 
-/// What a node gets.
+/// The classification of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Classification {
-    /// Every group that the node belongs to, by name.
+    /// Every group that the node belongs to, sorted by name.
     pub groups: Vec<GroupRef>,
-    /// The environment; `None`: the agent's own choice, and nobody said which that is.
+    /// Name of the environment; `None` if the agent chooses it and its choice is unknown.
     pub environment: Option<String>,
-    /// Whether the environment is the agent's own choice.
+    /// `true` if the agent chooses the environment.
     pub agent_specified: bool,
-    /// Classes with those parameters that groups set.
+    /// Classes with the parameters that groups set.
     pub classes: Classes,
-    /// Top-scope variables.
+    /// Top-scope variables by name.
     pub parameters: Parameters,
-    /// Parameters for classes that come from elsewhere.
+    /// Parameters for classes that are declared outside of the groups.
     pub config_data: Classes,
 }
 
 /// A group's id and name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct GroupRef {
-    /// The id.
+    /// Id of the group.
     pub id: GroupId,
-    /// The name.
+    /// Name of the group.
     pub name: String,
 }
 
-/// One side of a conflict.
+/// One of the values in a conflict, with its origin.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Claim {
-    /// What the group wants.
+    /// The value that the group sets.
     pub value: Value,
-    /// The group that the node belongs to.
+    /// The leaf group that the node belongs to.
     pub from: GroupRef,
-    /// The group that says so: the same, or an ancestor of it.
+    /// The group that defines the value: the leaf group, or an ancestor of it.
     pub defined_by: GroupRef,
 }
 
-/// Groups of a node that do not agree. What is not in conflict is empty here.
+/// The conflicting values of a node's groups. Settings without a conflict are absent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Conflict {
-    /// The node.
+    /// Certname of the node.
     #[serde(skip)]
     pub certname: Certname,
-    /// Different environments.
+    /// Conflicting environments; empty if there is no conflict.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub environment: Vec<Claim>,
-    /// Different values of variables.
+    /// Conflicting values of variables, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, Vec<Claim>>,
-    /// Different values of classes' parameters.
+    /// Conflicting parameters, by class and parameter name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub classes: BTreeMap<String, BTreeMap<String, Vec<Claim>>>,
-    /// Different values in the configuration data.
+    /// Conflicting configuration data, by class and parameter name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub config_data: BTreeMap<String, BTreeMap<String, Vec<Claim>>>,
 }
 
-/// The environment among the values in conflict.
+/// Name of the environment in the list of conflicting values.
 const ENVIRONMENT: &str = "the environment";
 
 // === impl Tree ===
 
 impl Tree {
-    /// What a node gets.
+    /// The classification of a node.
     pub(crate) fn classify(
         &self,
         node: &(impl Subject + ?Sized),
@@ -90,7 +91,7 @@ impl Tree {
         self.decide(node, &members, &merged)
     }
 
-    /// The groups that a node belongs to, parents first.
+    /// Indices of the groups that a node belongs to, parents first.
     pub(super) fn members(&self, node: &(impl Subject + ?Sized)) -> Vec<usize> {
         let mut members = Vec::new();
         let mut next = vec![0];
@@ -107,7 +108,7 @@ impl Tree {
         members
     }
 
-    /// Those that are no ancestors of others.
+    /// The members that are not ancestors of other members.
     pub(super) fn leaves(&self, members: &[usize]) -> Vec<usize> {
         let above: HashSet<_> = members.iter().flat_map(|at| self.above(*at)).collect();
         let leaves = members.iter().filter(|at| !above.contains(at));
@@ -223,7 +224,7 @@ impl Conflict {
             && self.config_data.is_empty()
     }
 
-    /// Every value in conflict, by a name for people.
+    /// Every conflicting setting, under a name for error messages.
     fn values(&self) -> Vec<(String, &[Claim])> {
         let mut all: Vec<(String, &[Claim])> = Vec::new();
         if !self.environment.is_empty() {
@@ -245,8 +246,8 @@ impl Conflict {
         all
     }
 
-    /// What is in conflict and who says it. Values may be secrets, so this is for logs and for
-    /// what others than the classifier's users read; environments are named.
+    /// The conflicting settings and their groups. Values may be secrets, so this text is for logs
+    /// and for readers without access to the classifier; environments are named.
     pub fn without_values(&self) -> String {
         self.told(|what, claim| match what {
             ENVIRONMENT => format!("{} by {:?}", claim.value, claim.defined_by.name),
@@ -255,7 +256,7 @@ impl Conflict {
     }
 
     fn told(&self, tell: impl Fn(&str, &Claim) -> String) -> String {
-        /// More would not be read; the details have all.
+        /// Maximum number in the message, to keep it readable; the details have all.
         const SHOWN: usize = 5;
         let values = self.values();
         let shown = values.iter().take(SHOWN).map(|(what, claims)| {

@@ -1,4 +1,4 @@
-//! Why a node is classified as it is: [`Tree::explain`].
+//! Explains the classification of a node: [`Tree::explain`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,31 +13,31 @@ use crate::NodeFacts;
 use crate::group::{Classes, Group, GroupId, Parameters};
 use crate::rule::explain;
 
-/// Everything that led to a classification.
+/// The explanation of a classification, with all intermediate results.
 #[derive(Clone, Debug)]
 pub struct Explanation {
-    /// For each group that the node belongs to: its rule with every value and result.
+    /// The rule of each group that the node belongs to, with every value and result.
     pub matches: BTreeMap<GroupId, Value>,
-    /// Those that are no ancestors of others.
+    /// The groups of the node that are not ancestors of others.
     pub leaves: Vec<Arc<Group>>,
-    /// What each leaf gives, with what it inherits.
+    /// Values that each leaf gives, including inherited ones.
     pub inherited: BTreeMap<GroupId, Gift>,
-    /// What the node gets, or why it gets nothing.
+    /// The classification of the node, or the conflict that prevents it.
     pub outcome: Result<Classification, Box<Conflict>>,
-    /// For each value that the node gets: the value, and the ids of the groups that define it.
+    /// Each value that the node receives, with the ids of the groups that define it.
     pub sources: Value,
 }
 
-/// What a leaf group gives.
+/// The classification that one leaf group gives.
 #[derive(Clone, Debug)]
 pub struct Gift {
-    /// The environment's name, as the group has it.
+    /// Name of the environment, as set in the group.
     pub environment: String,
-    /// Classes.
+    /// Classes with their parameters.
     pub classes: Classes,
-    /// Configuration data.
+    /// Configuration data by class.
     pub config_data: Classes,
-    /// Variables.
+    /// Top-scope variables by name.
     pub variables: Parameters,
 }
 
@@ -67,7 +67,8 @@ impl Tree {
         }
     }
 
-    /// Only the rules of the groups that a node belongs to.
+    /// The explained rules of the groups that a node belongs to, without the rest of the
+    /// explanation.
     pub(crate) fn explain_matches(&self, node: &NodeFacts) -> BTreeMap<GroupId, Value> {
         self.explain_members(&self.members(node), node)
     }

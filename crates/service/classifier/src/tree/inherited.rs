@@ -1,7 +1,8 @@
-//! What a group gives to its nodes, together with its ancestors. Main type: [`Inherited`].
+//! The classification that a group gives to its nodes, including inherited values. Main type:
+//! [`Inherited`].
 //!
-//! The rule: from the root downwards, the child wins, parameter by parameter; every value knows
-//! which group defined it.
+//! Invariant: values are merged from the root downwards, and the child overrides its parent,
+//! parameter by parameter; every value has a reference to the group that defined it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ pub(super) struct Sourced {
 
 pub(super) type SourcedParameters = BTreeMap<String, Arc<Sourced>>;
 
-/// A class, and who gives it.
+/// A class with its parameters, and the groups that declare it.
 #[derive(Clone, Debug)]
 pub(super) struct SourcedClass {
     pub(super) defined_by: usize,
@@ -38,7 +39,7 @@ pub(super) struct Inherited {
 }
 
 impl Inherited {
-    /// Of the group that stands at `at`, below what its parent has.
+    /// The values of the group with index `at`, merged over those of its parent.
     pub(super) fn new(at: usize, group: &Group, above: Option<&Self>) -> Self {
         let mut all = above.cloned().unwrap_or_else(|| Self {
             environment: String::new(),
@@ -77,14 +78,14 @@ fn lay_parameters_over(all: &mut SourcedParameters, parameters: &Parameters, at:
     }
 }
 
-/// Without the sources.
+/// The classes without their sources.
 pub(super) fn plain_classes(classes: &SourcedClasses) -> Classes {
     let each = classes.iter();
     each.map(|(name, class)| (name.clone(), plain(&class.parameters)))
         .collect()
 }
 
-/// Without the sources.
+/// The parameters without their sources.
 pub(super) fn plain(parameters: &SourcedParameters) -> Parameters {
     let each = parameters.iter();
     each.map(|(name, sourced)| (name.clone(), sourced.value.clone()))

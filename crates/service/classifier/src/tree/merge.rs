@@ -1,4 +1,4 @@
-//! What the groups of one node say together, before anybody asks whether they agree. Main type:
+//! Collects the values of all groups of a node, before they are checked for conflicts. Main type:
 //! [`Merged`].
 
 use std::collections::BTreeMap;
@@ -8,23 +8,23 @@ use serde_json::Value;
 use super::Tree;
 use super::inherited::{SourcedClasses, SourcedParameters};
 
-/// One group's word on one value.
+/// A value that one group sets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word<'a> {
     pub(super) value: &'a Value,
-    /// The leaf group.
+    /// Index of the leaf group.
     pub(super) from: usize,
-    /// It or its ancestor.
+    /// Index of the group that defines the value: the leaf group or an ancestor of it.
     pub(super) defined_by: usize,
 }
 
-/// All words on one value; never empty.
+/// All values that groups set for one setting; never empty.
 pub(super) type Words<'a> = Vec<Word<'a>>;
 pub(super) type MergedParameters<'a> = BTreeMap<&'a str, Words<'a>>;
 
 #[derive(Debug, Default)]
 pub(super) struct MergedClass<'a> {
-    /// Who gives the class.
+    /// Indices of the groups that declare the class.
     pub(super) sources: Vec<usize>,
     pub(super) parameters: MergedParameters<'a>,
 }
@@ -33,7 +33,7 @@ pub(super) type MergedClasses<'a> = BTreeMap<&'a str, MergedClass<'a>>;
 
 #[derive(Debug, Default)]
 pub(super) struct Merged<'a> {
-    /// Leaf groups and their environments; where some trump, only those.
+    /// Leaf groups and their environments; if some of them trump, only those.
     pub(super) environment: Vec<(usize, &'a str)>,
     pub(super) classes: MergedClasses<'a>,
     pub(super) config_data: MergedClasses<'a>,
@@ -89,7 +89,7 @@ fn add<'a>(merged: &mut MergedParameters<'a>, parameters: &'a SourcedParameters,
     }
 }
 
-/// Whether all say the same.
+/// Returns `true` if all values are equal.
 pub(super) fn agree(words: &[Word<'_>]) -> bool {
     words.windows(2).all(|pair| pair[0].value == pair[1].value)
 }

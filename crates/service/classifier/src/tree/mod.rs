@@ -1,6 +1,6 @@
-//! All groups at one moment, ready for classifying. Main type: [`Tree`].
+//! An immutable snapshot of all groups, prepared for classification. Main type: [`Tree`].
 //!
-//! The rules: a tree is never changed, each write makes a new one; in a tree every group is
+//! Invariants: a tree is never changed, and each write makes a new one; in a tree every group is
 //! reachable from the root, and every rule is compiled.
 
 mod build;
@@ -22,7 +22,7 @@ pub use classify::{Claim, Classification, Conflict, GroupRef};
 pub use explain::{Explanation, Gift};
 pub use query::GroupRule;
 
-/// The groups, parents before their children, children by name.
+/// The groups, parents before their children, children sorted by name.
 #[derive(Debug)]
 pub(crate) struct Tree {
     entries: Vec<Entry>,
@@ -33,7 +33,7 @@ pub(crate) struct Tree {
 struct Entry {
     group: Arc<Group>,
     compiled: Option<Arc<Compiled>>,
-    /// `None`: the root.
+    /// Index of the parent; `None` for the root.
     parent: Option<usize>,
     children: Vec<usize>,
     inherited: Inherited,

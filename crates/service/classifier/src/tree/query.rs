@@ -1,4 +1,4 @@
-//! Questions about groups: their rules, their ancestors, their nodes.
+//! Queries on groups: their rules, their ancestors, their nodes.
 
 use std::sync::Arc;
 
@@ -14,15 +14,16 @@ use crate::{Format, Rule, Subject, Untranslatable};
 /// A group's rule in every form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupRule {
-    /// Its own; `None`: the group has no nodes.
+    /// The group's own rule; `None` if the group has no nodes.
     pub own: Option<Rule>,
-    /// Its own and those of its ancestors; `None` without one of its own.
+    /// The group's rule combined with those of its ancestors; `None` if it has no rule of its own.
     pub with_inherited: Option<Rule>,
-    /// The nodes that are pinned to it. They are members where the ancestors' rules match too.
+    /// The pinned nodes. They are members only if the rules of the ancestors match them, too.
     pub pinned: Vec<Certname>,
-    /// For PuppetDB's `inventory`, in AST form, pinned nodes included; `None` without a rule.
+    /// Query for PuppetDB's `inventory`, in AST form, pinned nodes included; `None` without a
+    /// rule.
     pub inventory_query: Option<Result<Value, Untranslatable>>,
-    /// For PuppetDB's `nodes`.
+    /// Query for PuppetDB's endpoint `nodes`, in AST form; `None` without a rule.
     pub nodes_query: Option<Result<Value, Untranslatable>>,
 }
 
@@ -47,7 +48,7 @@ impl Tree {
         let pinned = own.as_ref().map(Rule::pinned).unwrap_or_default();
         let to = |format| with_inherited.as_ref().map(|rule| rule.to_puppetdb(format));
         Some(GroupRule {
-            // What is no certname pins no node that could ever exist.
+            // A name that is not a valid certname pins no node, because no such node can exist.
             pinned: pinned.iter().filter_map(|name| name.parse().ok()).collect(),
             inventory_query: to(Format::Inventory),
             nodes_query: to(Format::Nodes),
@@ -56,7 +57,7 @@ impl Tree {
         })
     }
 
-    /// Those of the nodes that belong to a group.
+    /// The given nodes that belong to a group.
     pub(crate) fn matching<S: Subject>(
         &self,
         id: GroupId,
@@ -76,7 +77,7 @@ impl Tree {
         Some(members.map(|node| node.certname().clone()).collect())
     }
 
-    /// The group with what it inherits laid under its own.
+    /// The group, including inherited values that it does not override.
     pub(crate) fn with_inherited(&self, id: GroupId) -> Option<Group> {
         let (_, entry) = self.entry(id)?;
         let mut group = Group::clone(&entry.group);

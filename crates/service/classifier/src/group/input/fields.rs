@@ -1,4 +1,4 @@
-//! Reading the keys of a group one by one. Main type: [`Fields`].
+//! Reads the keys of a group one by one. Main type: [`Fields`].
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use crate::Rule;
 use crate::defaults::{DESCRIPTION_BYTES, GROUP_DATA_BYTES, NAME_BYTES};
 use crate::group::GroupId;
 
-/// Why something is no group.
+/// The input is not a valid group.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {what}", if place.is_empty() { "the body" } else { place })]
 pub struct SchemaError {
-    /// Where, for example `classes.apache`; empty: the whole.
+    /// Position in the JSON, for example `classes.apache`; empty for the whole input.
     pub place: String,
-    /// What is wrong there, and what is expected.
+    /// Description of the defect and of the expected value.
     pub what: String,
 }
 
-/// The keys that are not read yet.
+/// The keys that have not been read yet.
 pub(super) struct Fields<'a> {
     place: String,
     object: &'a Map<String, Value>,
@@ -56,7 +56,8 @@ impl<'a> Fields<'a> {
         read(self, key)?.ok_or(missing)
     }
 
-    /// A name of a group or environment. The environment's becomes part of a path elsewhere.
+    /// Reads the name of a group or environment. An environment's name later becomes part of a
+    /// path.
     pub(super) fn name(&mut self, key: &str) -> Result<Option<String>, SchemaError> {
         let Some(value) = self.take(key) else {
             return Ok(None);
@@ -105,7 +106,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// A time as `2018-02-20T02:36:17.776Z`, in milliseconds since 1970.
+    /// Reads a time such as `2018-02-20T02:36:17.776Z`, in milliseconds since 1970.
     pub(super) fn time(&mut self, key: &str) -> Result<Option<i64>, SchemaError> {
         let Some(value) = self.take(key) else {
             return Ok(None);
@@ -136,7 +137,8 @@ impl<'a> Fields<'a> {
             Some(Value::Null) => Ok(Some(None)),
             Some(json) => match Rule::parse(json) {
                 Ok(rule) => Ok(Some(Some(rule))),
-                // The rule's own place begins with `rule`, as this key does.
+                // The position in the rule's error already begins with `rule`, the name of this
+                // key.
                 Err(error) => {
                     let place = self.at(&error.place);
                     Err(SchemaError::new(&place, error.what))
@@ -173,7 +175,7 @@ impl<'a> Fields<'a> {
         parameters(&self.at(key), value).map(Some)
     }
 
-    /// Refuses more data than a group may have.
+    /// Refuses input with more data than a group may have.
     pub(super) fn check_size(&self) -> Result<(), SchemaError> {
         let data = ["classes", "config_data", "variables"];
         let data = data.iter().filter_map(|key| self.object.get(*key));
@@ -190,7 +192,7 @@ impl<'a> Fields<'a> {
         self.left.retain(|key| !keys.contains(key));
     }
 
-    /// Refuses keys that nobody read.
+    /// Refuses keys that were not read.
     pub(super) fn finish(self) -> Result<(), SchemaError> {
         match self.left.first() {
             None => Ok(()),
@@ -245,7 +247,7 @@ fn check_name(place: &str, name: &str) -> Result<(), SchemaError> {
         .ok_or_else(|| SchemaError::new(place, what()))
 }
 
-/// How long it is as JSON.
+/// Length of a value as JSON, in bytes.
 fn json_bytes(value: &Value) -> usize {
     match value {
         Value::Array(values) => {

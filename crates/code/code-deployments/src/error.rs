@@ -1,4 +1,4 @@
-//! Why environments are not deployed: [`DeployError`], [`SourcesError`], [`OpenError`].
+//! Errors of deployments: [`DeployError`], [`SourcesError`], [`OpenError`].
 
 use std::sync::Arc;
 
@@ -20,88 +20,88 @@ use code_store::write_probe::WriteObstacle;
 #[error(transparent)]
 pub struct OpenError(#[from] ContentError);
 
-/// A control repository cannot be asked for its branches.
+/// The branches of a control repository cannot be listed.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("the source {source_name}: {error}")]
 pub struct SourcesError {
-    /// Which.
+    /// Name of the source.
     pub source_name: String,
-    /// Why.
+    /// Cause of the failure.
     pub error: Arc<ModuleError>,
 }
 
-/// An environment was not deployed. What was live before still is.
+/// An environment was not deployed. The version that was live before still is.
 #[derive(Debug, thiserror::Error)]
 pub enum DeployError {
-    /// What it is to be made of.
+    /// The environment could not be resolved.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
-    /// A repository.
+    /// Reading a repository failed.
     #[error(transparent)]
     Git(#[from] GitError),
     /// The Puppetfile cannot be read.
     #[error(transparent)]
     Tree(#[from] TreeError),
-    /// Modules, or the control repository, cannot be brought here.
+    /// Modules or the control repository cannot be fetched.
     #[error(transparent)]
     Trees(#[from] TreesError),
-    /// A module that is to stand in the control repository.
+    /// A module declared as local is missing from the control repository.
     #[error(
         "module {module}: it is said to be local, but the control repository has no {directory}"
     )]
     NoLocal {
-        /// Which.
+        /// Name of the module.
         module: String,
-        /// Where it would be.
+        /// The directory in which it was expected.
         directory: String,
     },
-    /// There is no live version that modules of could be deployed.
+    /// Modules cannot be deployed alone, since the environment has no live version.
     #[error("{0} is not live here, so it has no modules; deploy the whole environment first")]
     NotLive(EnvironmentName),
-    /// Its settings are not there any more.
+    /// No source has the environment as it is live any more.
     #[error(
         "no source has the environment {0} as it is live, so nothing says what its modules are; deploy the \
          whole environment"
     )]
     NoSource(EnvironmentName),
-    /// What stays is not named as it was.
+    /// A module that is to stay unchanged is no longer named as it was.
     #[error(
         "module {module} is not named any more as it was when {environment} was deployed; deploy the whole \
          environment"
     )]
     Renamed {
-        /// Which.
+        /// Name of the module.
         module: String,
-        /// Where.
+        /// Environment of the module.
         environment: EnvironmentName,
     },
-    /// A list of environments.
+    /// The environments of a source cannot be listed.
     #[error(transparent)]
     Sources(#[from] SourcesError),
-    /// The staging directory.
+    /// The staging directory cannot be read.
     #[error(transparent)]
     Staging(#[from] StagingError),
-    /// There is none.
+    /// The server has no staging directory.
     #[error(
         "this server has no staging directory; set code.staging_directory in its configuration"
     )]
     NoStaging,
-    /// Puppet would not read it.
+    /// The version has manifests that do not parse.
     #[error("manifests that do not parse: {0}")]
     Unparsed(Unparsed),
-    /// Puppet cannot make the types of it.
+    /// Puppet cannot generate the types of the version.
     #[error(transparent)]
     Types(#[from] TypesError),
-    /// What does not fit together.
+    /// The parts of the version do not fit together.
     #[error(transparent)]
     Layout(#[from] LayoutError),
-    /// The versions on the disk.
+    /// Reading or writing versions on the disk failed.
     #[error(transparent)]
     Version(#[from] VersionError),
-    /// The disk.
+    /// An I/O error, or an error of the content store.
     #[error(transparent)]
     Content(#[from] ContentError),
-    /// The lock of a version, which says what it is made of.
+    /// The lock of a version, which lists the parts of the version, is damaged.
     #[error(
         "{LOCK_FILE} of the version {signature} of {environment} is damaged, so it is not known what the version \
          is made of; deploy the environment to have the version of its branch"
@@ -112,13 +112,13 @@ pub enum DeployError {
         /// Signature of the version.
         signature: VersionSignature,
     },
-    /// Other files are in the staging directory by now.
+    /// The files in the staging directory are no longer those that were published.
     #[error(
         "the staging directory of {0} does not have the files any more that were published; publish it again to \
          have a whole version"
     )]
     PublishedAnew(EnvironmentName),
-    /// An old version that cannot be made whole is not made live.
+    /// An old version is damaged and cannot be repaired, so it is not made live.
     #[error(
         "the version {signature} of {environment} is damaged ({paths}) and cannot be made whole"
     )]
@@ -132,10 +132,10 @@ pub enum DeployError {
         /// Reason for which the files cannot be replaced.
         source: Box<DeployError>,
     },
-    /// Directories that cannot be written to.
+    /// Some directories cannot be written to.
     #[error("{}", listed(.0))]
     Unwritable(Vec<WriteObstacle>),
-    /// A bug.
+    /// An internal error: a bug.
     #[error("something that cannot happen did (a bug; please report it)")]
     Broken,
 }

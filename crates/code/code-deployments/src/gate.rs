@@ -1,8 +1,9 @@
 //! Holds a puppetserver's compiles back while another version becomes live. Main types: [`CompileGate`], [`Closed`].
 //!
-//! A puppetserver asks for a code id as the first thing of each compile, with a process that it waits for. While the
-//! gate is closed it is a socket that these processes connect to, and its end lets them go on. The rule that must
-//! hold: who is counted as waiting has not looked yet which version is live; nobody waits for a server that is gone.
+//! A puppetserver starts each compile by running a process that prints the code id, and waits for that process.
+//! While the gate is closed, these processes connect to a socket, and they continue when the socket is closed.
+//! Invariants: a process counted as waiting has not yet read which version is live; no process waits for a
+//! server that no longer runs.
 
 use std::fs;
 use std::io::{self, Read as _};
@@ -15,7 +16,7 @@ use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::defaults::GATE_WAIT;
 
-/// One gate for all environments: a puppetserver does not tell whose its compiles are. Cheap to clone.
+/// One gate for all environments: a puppetserver does not report the environment of a compile. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct CompileGate {
     directory: PathBuf,
@@ -31,13 +32,13 @@ pub struct Closed {
     _turn: OwnedMutexGuard<()>,
 }
 
-/// Its name in the directory of deployments.
+/// Name of the socket in the directory of deployments.
 const NAME: &str = "gate";
-/// A puppetserver runs as a user of its own.
+/// Mode of the socket: a puppetserver runs as a user of its own.
 const MODE: u32 = 0o666;
 
 impl CompileGate {
-    /// In a directory of deployments.
+    /// An open gate in a directory of deployments.
     pub fn new(directory: &Path) -> Self {
         Self {
             directory: directory.to_owned(),
@@ -45,11 +46,11 @@ impl CompileGate {
         }
     }
 
-    /// Closes it, as soon as nobody else has it closed.
+    /// Closes the gate; waits first until any other [`Closed`] is dropped.
     pub async fn close(&self) -> io::Result<Closed> {
         let turn = Arc::clone(&self.turn).lock_owned().await;
         let path = self.directory.join(NAME);
-        // Nobody finds it before everybody may use it.
+        // The socket gets its final name only after its mode is set.
         let new = self.directory.join(".gate-new");
         match fs::remove_file(&new) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -69,7 +70,7 @@ impl CompileGate {
 }
 
 impl Closed {
-    /// How many wait before it.
+    /// Number of processes that wait at the gate.
     pub fn waiting(&mut self) -> io::Result<usize> {
         loop {
             match self.listener.accept() {
@@ -82,7 +83,7 @@ impl Closed {
                 Err(error) => return Err(error),
             }
         }
-        // They say nothing: whatever can be read is their end.
+        // These processes send nothing: anything readable is the end of the connection.
         self.waiting.retain(|stream| {
             let read = (&mut &*stream).read(&mut [0]);
             read.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
@@ -93,12 +94,12 @@ impl Closed {
 
 impl Drop for Closed {
     fn drop(&mut self) {
-        // Should it stay, it refuses whoever connects, and they go on.
+        // If the file remains, connections to it are refused, and the processes continue.
         drop(fs::remove_file(&self.path));
     }
 }
 
-/// Comes back when the gate of a directory of deployments is open.
+/// Returns when the gate of a directory of deployments is open.
 pub fn pass(directory: &Path) -> io::Result<()> {
     let mut stream = match UnixStream::connect(directory.join(NAME)) {
         Ok(stream) => stream,
@@ -122,7 +123,7 @@ pub fn pass(directory: &Path) -> io::Result<()> {
                     "a deployment takes too long to tell the puppetserver of it",
                 ));
             }
-            // Its end, in whatever way.
+            // The connection ended or failed: the gate is open.
             _ => return Ok(()),
         }
     }
@@ -133,7 +134,7 @@ mod tests {
     use super::*;
 
     async fn count(closed: &mut Closed, expected: usize) {
-        // The kernel tells nobody that somebody connects to a listener that is not polled.
+        // There is no notification of connections to a listener that is not polled.
         while closed.waiting().unwrap() != expected {
             tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         }

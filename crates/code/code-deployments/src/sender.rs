@@ -1,7 +1,7 @@
-//! Requests that tell somebody outside of a deployment: [`NotificationSender`].
+//! HTTP requests that notify other programs of a deployment: [`NotificationSender`].
 //!
-//! The rules that must hold: no redirect is followed, since a token would go along; of an answer nothing is read
-//! but its status; and nobody is waited for longer than [`TELL_ATTEMPTS`] attempts take.
+//! Invariants: no redirect is followed, since it would carry a token along; only the status of a response is
+//! read; and a deployment waits no longer than [`TELL_ATTEMPTS`] attempts take.
 
 use std::time::Duration;
 
@@ -14,32 +14,32 @@ use crate::puppetserver::with_certificate;
 use code_sources::http;
 use error_causes::{ConnectionError, ConnectionErrorKind, chain};
 
-/// A client that is made when it is first needed.
+/// Sends notifications with an HTTP client that is built on first use.
 #[derive(Debug, Default)]
 pub struct NotificationSender {
     client: OnceCell<Client>,
-    /// What is shown, and whose authority is trusted; `None`: nothing, and those of the machine.
+    /// Client certificate and trusted authority; `None`: no client certificate, and the machine's authorities.
     tls: Option<TlsFiles>,
 }
 
-/// Why somebody was not told.
+/// Reason that a notification was not delivered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
-    /// No client can be made.
+    /// No HTTP client could be built.
     #[error("no HTTP client can be made: {0}")]
     Client(String),
-    /// The answer was none of success.
+    /// The response has a status other than success.
     #[error("it answers {0}")]
     Status(StatusCode),
-    /// It is not who it should be.
+    /// The certificate of the peer is not valid.
     #[error("its certificate must be of {authority}: {why}")]
     Certificate {
-        /// Whose word counts.
+        /// Description of the authority that must have signed it.
         authority: &'static str,
-        /// What is wrong with it.
+        /// Description of the fault of the certificate.
         why: String,
     },
-    /// There was no answer.
+    /// There was no response.
     #[error("{0}")]
     Unreachable(String),
 }
@@ -47,7 +47,7 @@ pub enum SendError {
 // === impl NotificationSender ===
 
 impl NotificationSender {
-    /// Shows this certificate.
+    /// A sender that authenticates with this certificate.
     pub(crate) fn with_tls(tls: TlsFiles) -> Self {
         Self {
             client: OnceCell::new(),
@@ -55,10 +55,10 @@ impl NotificationSender {
         }
     }
 
-    /// Sends once, and says what became of it.
+    /// Sends the request once, without retries.
     pub async fn once(&self, request: impl Fn(&Client) -> RequestBuilder) -> Result<(), SendError> {
         let client = self.client().await.map_err(SendError::Client)?;
-        // The address may have a secret in it.
+        // The URL may contain a secret.
         let failed = |error: reqwest::Error| self.failed(&error.without_url());
         let answer = request(&client).send().await.map_err(failed)?;
         match answer.status() {
@@ -67,7 +67,7 @@ impl NotificationSender {
         }
     }
 
-    /// Sends, and again where that may help.
+    /// Sends the request, and retries after errors that may be temporary.
     pub async fn send(&self, request: impl Fn(&Client) -> RequestBuilder) -> Result<(), SendError> {
         let mut backoff = TELL_BACKOFF;
         for _ in 1..TELL_ATTEMPTS {

@@ -1,7 +1,7 @@
-//! Environments that another tool wrote into a staging directory: [`read`].
+//! Reads environments that another tool wrote into a staging directory: [`read`].
 //!
-//! The rules that must hold: what is taken in is what was there at one moment, or it is refused; nothing but
-//! files, directories and links that stay in the tree is taken. Git's own directories are left out.
+//! Invariants: the files read are those of one moment, or reading fails; only files, directories and links
+//! that stay in the tree are accepted. Git's own directories are left out.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
@@ -17,36 +17,36 @@ use code_store::content::{
 };
 use code_store::defaults::FILE_BYTES;
 
-/// Why an environment of the staging directory cannot be taken in.
+/// Reason that an environment of the staging directory cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum StagingError {
-    /// It is not there.
+    /// The environment has no directory.
     #[error("there is no directory {}", .0.display())]
     Missing(PathBuf),
-    /// Somebody writes.
+    /// Files change while they are read.
     #[error(
         "{} changes while it is read; publish it when whoever writes it is done",
         .0.display()
     )]
     Changing(PathBuf),
-    /// A device, a socket, a pipe.
+    /// The entry is a device, a socket or a pipe.
     #[error("{} is neither a file, a directory nor a link", .0.display())]
     Special(PathBuf),
-    /// Too large.
+    /// A file has more than [`FILE_BYTES`] bytes.
     #[error("{} has more than {FILE_BYTES} bytes", .0.display())]
     TooLarge(PathBuf),
-    /// A name.
+    /// The path of an entry is not valid.
     #[error(transparent)]
     Path(#[from] TreePathError),
-    /// What is in it.
+    /// An entry of the tree is not accepted.
     #[error(transparent)]
     Intake(#[from] IntakeError),
-    /// The disk.
+    /// An I/O error, or an error of the content store.
     #[error(transparent)]
     Content(#[from] ContentError),
 }
 
-/// What changes of a file when it does.
+/// Metadata of a file that change with the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Stamp {
     inode: (u64, u64),
@@ -57,7 +57,7 @@ struct Stamp {
 
 type Stamps = BTreeMap<PathBuf, Stamp>;
 
-/// Takes an environment in. Blocks, and waits a little while somebody writes there.
+/// Reads an environment into the content store. Blocks, and retries a few times while files change.
 pub(crate) fn read(content: &Content, root: &Path) -> Result<Manifest, StagingError> {
     for attempt in 1.. {
         let began = SystemTime::now();
@@ -112,7 +112,7 @@ fn add(
     if stamp.size > FILE_BYTES {
         return Err(StagingError::TooLarge(path.to_owned()));
     }
-    // A link or a pipe that took its place is not followed, and not waited for.
+    // A link or a pipe that has replaced the file is neither followed nor waited for.
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let flags = flags | rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::CLOEXEC;
     let opened = rustix::fs::open(path, flags, rustix::fs::Mode::empty());
@@ -125,13 +125,13 @@ fn add(
     Ok(intake.file(name, &bytes, stamp.mode & 0o111 != 0)?)
 }
 
-/// Everything below a directory but git's own.
+/// Stamps of everything below a directory, except git's own directories.
 fn stamps(root: &Path) -> Result<Stamps, StagingError> {
     let metadata = fs::metadata(root).map_err(|_| StagingError::Missing(root.to_owned()))?;
     if !metadata.is_dir() {
         return Err(StagingError::Missing(root.to_owned()));
     }
-    // Its link may lead elsewhere meanwhile.
+    // The root may be a link, whose target may change meanwhile.
     let root_stamp = Stamp::of(&metadata);
     let mut stamps = Stamps::from([(root.to_owned(), root_stamp)]);
     let mut left = vec![root.to_owned()];
@@ -152,7 +152,7 @@ fn stamps(root: &Path) -> Result<Stamps, StagingError> {
     Ok(stamps)
 }
 
-/// What changed just now, if anything did.
+/// A path that changed within the last [`STAGING_PAUSE`], if there is one.
 fn newest(stamps: &Stamps, now: SystemTime) -> Option<PathBuf> {
     let border = now.checked_sub(STAGING_PAUSE)?;
     let border = border.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -190,9 +190,9 @@ impl Stamp {
 // === impl StagingError ===
 
 impl StagingError {
-    /// Whether it may be otherwise in a moment.
+    /// True if another attempt may succeed.
     fn may_pass(&self) -> bool {
-        // A file that was there a moment ago is gone: somebody writes.
+        // An I/O error may mean that a file was removed meanwhile by the tool that writes.
         matches!(self, Self::Changing(_) | Self::Content(_))
     }
 }

@@ -1,8 +1,8 @@
 //! `puppet generate types` in a version before it is live. Main function: [`generate`].
 //!
 //! Puppet then loads resource types of each environment from its own texts, so that two environments with
-//! different versions of a type do not disturb each other. The rule that must hold: it fails or takes too
-//! long, and the version never comes to be.
+//! different versions of a type do not disturb each other. Invariant: if it fails or times out, the version
+//! is not created.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -14,28 +14,28 @@ use crate::defaults::{TYPES_BYTES, TYPES_TIMEOUT};
 use code_settings::GenerateTypes;
 use code_sources::program::{self, RunError, one_line};
 
-/// Why there are no types.
+/// Reason that the types could not be generated.
 #[derive(Debug, thiserror::Error)]
 pub enum TypesError {
-    /// It did not come to its end.
+    /// Puppet could not be run, timed out or failed.
     #[error("{} generate types: {why}", puppet.display())]
     Run {
-        /// The program.
+        /// Path of the Puppet program.
         puppet: PathBuf,
-        /// What happened.
+        /// Description of the failure.
         why: String,
     },
-    /// The place where Puppet finds the version.
+    /// The directory in which Puppet finds the version could not be prepared.
     #[error("cannot make {}", path.display())]
     Place {
-        /// Where.
+        /// Path of that directory.
         path: PathBuf,
-        /// Why.
+        /// The underlying I/O error.
         source: std::io::Error,
     },
 }
 
-/// Makes the types of a version that stands in `root`; what is beside `root` is ours.
+/// Generates the types of the version in `root`; files beside `root` belong to this function.
 pub(crate) async fn generate(
     settings: &GenerateTypes,
     environment: &EnvironmentName,
@@ -47,7 +47,7 @@ pub(crate) async fn generate(
         path: path.clone(),
         source,
     };
-    // Puppet finds it by the environment's name.
+    // Puppet finds the version by the environment's name.
     std::fs::create_dir(&path).map_err(place)?;
     std::os::unix::fs::symlink(root, path.join(environment.as_str())).map_err(place)?;
     let mut command = Command::new(&settings.puppet);

@@ -1,7 +1,7 @@
-//! Code Manager's `post_environment_hooks`: [`PostHook`] tells a program how each deployment ended.
+//! Code Manager's `post_environment_hooks`: [`PostHook`] sends the result of each deployment to a program.
 //!
-//! It gets what `POST deploys` with `wait` answers for the environment. The rule that must hold: it is told at
-//! least once of each deployment that is over, unless it takes nothing; what it answers changes nothing.
+//! The body is the response of `POST deploys` with `wait` for the environment. Invariant: each deployment that
+//! is over is sent at least once, unless the program accepts nothing; its response changes nothing.
 
 use async_trait::async_trait;
 use pki::TlsFiles;
@@ -10,14 +10,14 @@ use reqwest::Url;
 use crate::sender::NotificationSender;
 use crate::service::{DeploymentObserver, FinishedDeployment};
 
-/// Where deployments are told.
+/// The HTTP endpoint that receives the results of deployments.
 #[derive(Debug)]
 pub struct PostHook {
     url: Url,
     sender: NotificationSender,
 }
 
-/// Why nobody can be told there.
+/// The URL of a hook is not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the address of a hook must be like https://chat.example.com/deployed, without user and password"
@@ -27,11 +27,11 @@ pub struct PostHookError;
 // === impl PostHook ===
 
 impl PostHook {
-    /// `tls`: what is shown there, and whose authority must have signed its certificate; `None`: nothing, and the
-    /// authorities of the machine.
+    /// `tls`: the client certificate, and the authority that must have signed the endpoint's certificate; `None`:
+    /// no client certificate, and the authorities of the machine.
     ///
     /// # Errors
-    /// If the address is none of HTTP, or has credentials.
+    /// If the URL is not an HTTP URL, or has credentials.
     pub fn new(url: &str, tls: Option<TlsFiles>) -> Result<Self, PostHookError> {
         let url: Url = url.parse().map_err(|_| PostHookError)?;
         let is_open = url.username().is_empty() && url.password().is_none();
@@ -54,7 +54,7 @@ impl DeploymentObserver for PostHook {
         let request = |http: &reqwest::Client| http.post(self.url.clone()).json(&over.deploy);
         let told = self.sender.send(request).await;
         let note = |error| {
-            // Its path and query may be its secret.
+            // The path and the query may contain a secret.
             let host = self.url.host_str().unwrap_or_default();
             format!("the hook at {host} was not told: {error}")
         };

@@ -1,6 +1,6 @@
 //! `postrun` of an `r10k.yaml`: a program that runs once when a deployment is over. Main function: [`run`].
 //!
-//! The rule that must hold: whatever becomes of it, what is live stays live.
+//! Invariant: a failure of the program does not change which version is live.
 
 use std::process::Stdio;
 
@@ -12,13 +12,13 @@ use crate::defaults::{POSTRUN_BYTES, POSTRUN_TIMEOUT};
 use crate::service::{DeploymentObserver, FinishedDeployment};
 use code_sources::program::{self, RunError, one_line};
 
-/// What a server runs after each deployment that made something else live.
+/// The command that a server runs after each deployment that made another version live.
 #[derive(Clone, Debug)]
 pub struct Postrun {
     command: Vec<String>,
 }
 
-/// It did not do what it should.
+/// The program could not be run, or failed.
 #[derive(Debug, thiserror::Error)]
 #[error("postrun ({program}): {why}; what was deployed is live all the same")]
 pub struct PostrunError {
@@ -26,11 +26,11 @@ pub struct PostrunError {
     why: String,
 }
 
-/// What stands for the names of the environments.
+/// The placeholder for the names of the environments.
 const MODIFIED: &str = "$modifiedenvs";
 
-/// Runs it, without a shell: a program and its arguments. In each, `$modifiedenvs` stands for the names of the
-/// environments, with blanks between them.
+/// Runs the command without a shell: a program and its arguments. In each, `$modifiedenvs` is replaced by the
+/// names of the environments, separated by blanks.
 pub async fn run(command: &[String], environments: &[EnvironmentName]) -> Result<(), PostrunError> {
     let names: Vec<&str> = environments.iter().map(EnvironmentName::as_str).collect();
     let names = names.join(" ");
@@ -58,7 +58,7 @@ pub async fn run(command: &[String], environments: &[EnvironmentName]) -> Result
 // === impl Postrun ===
 
 impl Postrun {
-    /// `None`: there is nothing to run.
+    /// Returns `None` if the command is empty.
     pub fn new(command: &[String]) -> Option<Self> {
         let command = command.to_vec();
         (!command.is_empty()).then_some(Self { command })

@@ -1,10 +1,10 @@
-//! A puppetserver on the same code, which has to forget what it knows of an environment: [`Puppetserver`].
+//! Flushes the environment cache of a puppetserver that compiles with the same code: [`Puppetserver`].
 //!
 //! `DELETE /puppet-admin-api/v1/environment-cache`, with a client certificate; the server's `auth.conf`
-//! needs a rule. If its code ids are Tutti's, no compile goes on while another version becomes live: it would have
-//! the new version's id or data and the old one's classes, and come out without the checksums of its files. The
-//! rule here: a puppetserver delays a deployment by [`COMPILES_WAIT`] and the attempts to tell it at the most, and
-//! does not make it fail.
+//! needs a rule. If its code ids are Tutti's, no compile runs while another version becomes live: the catalog would
+//! have the new version's id or data and the old one's classes, and lack the checksums of its files. Invariant: a
+//! puppetserver delays a deployment by at most [`COMPILES_WAIT`] and the attempts to flush its cache, and does not
+//! make it fail.
 
 use error_causes::chain;
 use std::error::Error;
@@ -22,7 +22,7 @@ use crate::defaults::{
 use crate::gate::{Closed, CompileGate};
 use code_store::code_cache::{CodeCache, CompilePause, PausedCompiles};
 
-/// A puppetserver.
+/// A client of one puppetserver's administration and status API.
 #[derive(Debug)]
 pub struct Puppetserver {
     url: Url,
@@ -30,10 +30,10 @@ pub struct Puppetserver {
     gate: Option<CompileGate>,
 }
 
-/// Why one cannot be asked.
+/// Reason that a request to a puppetserver failed.
 pub(crate) type Failed = Box<dyn Error + Send + Sync>;
 
-/// What asks for a code id while it has an instance of JRuby.
+/// The kinds of requests that ask for a code id while they hold a JRuby instance.
 const COMPILES: [&str; 4] = [
     "/puppet/v3/catalog/",
     "/puppet/v4/catalog",
@@ -44,7 +44,7 @@ const COMPILES: [&str; 4] = [
 // === impl Puppetserver ===
 
 impl Puppetserver {
-    /// At `url`, for example `https://puppet.example:8140`, shown the certificate of `tls`.
+    /// A puppetserver at `url`, for example `https://puppet.example:8140`; `tls` has the client certificate.
     pub fn new(url: Url, tls: TlsFiles) -> Self {
         Self {
             url,
@@ -53,7 +53,7 @@ impl Puppetserver {
         }
     }
 
-    /// Its code ids come through this gate.
+    /// Sets the gate at which its requests for code ids wait.
     #[must_use]
     pub fn with_gate(mut self, gate: CompileGate) -> Self {
         self.gate = Some(gate);
@@ -72,7 +72,7 @@ impl Puppetserver {
         url
     }
 
-    /// Tells it, again if it does not answer or is too busy.
+    /// Sends the request to flush, and retries if there is no response or the puppetserver is too busy.
     async fn flush(&self, environment: &EnvironmentName) -> Result<StatusCode, Failed> {
         let http = self.client().await?;
         let path = "/puppet-admin-api/v1/environment-cache";
@@ -92,16 +92,16 @@ impl Puppetserver {
         }
     }
 
-    /// Waits until whatever it compiles stands before the gate.
+    /// Waits until every compile in progress waits at the gate.
     async fn quiet(&self, closed: &mut Closed) -> Result<(), Failed> {
         let http = self.client().await?;
         let url = self.place("/status/v1/services/jruby-metrics", "level", "debug");
         let began = Instant::now();
         loop {
-            // First these: who waits is certainly among the compiles that are counted then.
+            // Count the waiting processes first: each is certainly among the compiles that are counted next.
             let waiting = closed.waiting()?;
             let pool = match pool(&http, &url).await {
-                // It is not there, and compiles nothing.
+                // The puppetserver is not running, so it compiles nothing.
                 Err(error) if error.is_connect() => return Ok(()),
                 told => told.map_err(reqwest::Error::without_url)?,
             };
@@ -121,7 +121,7 @@ impl Puppetserver {
                 )
                 .into());
             }
-            // It tells nobody when a compile is over.
+            // A puppetserver sends no notification when a compile is over.
             tokio::time::sleep(COMPILES_LOOK).await;
         }
     }
@@ -131,24 +131,24 @@ impl Puppetserver {
     }
 }
 
-/// A client that shows a certificate and follows no redirect with it.
+/// A client with a client certificate that follows no redirects.
 pub(crate) async fn with_certificate(tls: TlsFiles) -> Result<ClientBuilder, Failed> {
-    // Read anew each time: certificates are renewed.
+    // The files are read each time, since certificates are renewed.
     let tls = tokio::task::spawn_blocking(move || ClientTls::load(&tls)).await??;
     Ok(http_client::builder_with_system_proxy(tls))
 }
 
-/// Its instances of JRuby.
+/// State of a puppetserver's JRuby instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Pool {
-    /// How many are held by requests that ask for code ids.
+    /// Number of instances held by requests that ask for code ids.
     compiling: usize,
-    /// Whether all are there. One that is being made has looked at the environments already, and cannot be told
-    /// to forget them yet (observed with puppetserver 7.9).
+    /// True if all instances exist. An instance that is being created has read the environments already, and
+    /// cannot flush them yet (observed with puppetserver 7.9).
     is_whole: bool,
 }
 
-/// `None`: it does not say.
+/// `None` if the response does not contain the state.
 async fn pool(http: &Client, url: &Url) -> Result<Option<Pool>, reqwest::Error> {
     let answer = http.get(url.clone()).send().await?;
     let mut answer = answer.error_for_status()?;
@@ -169,7 +169,7 @@ fn read(status: &Value) -> Option<Pool> {
     let count = |name: &str| metrics[name].as_u64();
     let borrowed = metrics["borrowed-instances"].as_array()?;
     let compiles = |instance: &&Value| {
-        // What is no request is a deployment's business neither: a pool that is made anew.
+        // Borrowers other than requests do not matter to a deployment: a pool that is being recreated.
         let uri = instance["reason"]["request"]["uri"].as_str();
         uri.is_some_and(|uri| COMPILES.iter().any(|begin| uri.starts_with(begin)))
     };

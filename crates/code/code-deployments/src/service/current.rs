@@ -1,7 +1,7 @@
-//! What deployments go by, which people change while a server runs: [`Current`].
+//! The settings of deployments, which may change while a server runs: [`Current`].
 //!
-//! The rules that must hold: a deployment goes by one state of the settings from its begin to its end; and
-//! settings that cannot be used change nothing: who deploys from sources is refused until they can.
+//! Invariants: a deployment uses one state of the settings from its beginning to its end; invalid settings
+//! change nothing, and deployments from sources are refused until the settings are valid.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -10,7 +10,7 @@ use code_settings::R10kFileError;
 use code_settings::defaults::{R10K_ATTEMPTS, R10K_SETTLES};
 use code_store::content::ContentHash;
 
-/// The deployer that goes by the settings as they are.
+/// The deployer for the current settings.
 #[derive(Debug)]
 pub(super) struct Current {
     state: Mutex<State>,
@@ -18,11 +18,11 @@ pub(super) struct Current {
 
 #[derive(Debug)]
 struct State {
-    /// By the last settings that could be used.
+    /// The deployer for the last valid settings.
     deployer: Deployer,
-    /// Of what was looked at last.
+    /// Identifies the state of the settings that was read last.
     known: Option<ContentHash>,
-    /// What is wrong with that.
+    /// The error in that state, if it is not valid.
     fault: Option<Arc<R10kFileError>>,
 }
 
@@ -43,12 +43,12 @@ impl Current {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The deployer by the last settings that could be used.
+    /// The deployer for the last valid settings.
     pub(super) fn last(&self) -> Deployer {
         self.state().deployer.clone()
     }
 
-    /// The deployer by the settings as they are now. Reads a small file.
+    /// The deployer for the settings as they are now. Reads a small file.
     pub(super) fn look(&self) -> Result<Deployer, Arc<R10kFileError>> {
         let deployer = self.last();
         let Some(file) = deployer.settings_file() else {
@@ -72,7 +72,7 @@ impl Current {
         }
     }
 
-    /// The same; waits a little while somebody writes them.
+    /// The same, but retries for a short time while the settings are being written.
     pub(super) async fn settled(&self) -> Result<Deployer, Arc<R10kFileError>> {
         for _ in 1..R10K_ATTEMPTS {
             match self.look() {

@@ -1,45 +1,45 @@
-//! Who works with an environment and who changes it: [`Holds`], without I/O.
+//! Shared and exclusive holds on environments, without I/O: [`Holds`].
 //!
-//! Plans and jobs that want an environment to stay as it is hold it together; a deployment that switches it
-//! holds it alone. The rules that must hold: no switch while a worker holds, no worker begins while a switch is
-//! on; and whoever asks first comes first, so that neither a stream of workers keeps a deployment off for ever,
-//! nor the other way round.
+//! Plans and jobs that need an unchanged environment share a hold on it; a deployment that switches it has an
+//! exclusive hold. Invariants: no switch happens while a worker holds the environment, and no worker begins
+//! during a switch; requests are granted in their order, so that neither a stream of workers delays a
+//! deployment forever, nor the other way round.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 
 use environments::EnvironmentName;
 
-/// A place in the line.
+/// Identifies a request for a hold; also its position in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Ticket(u64);
 
-/// Who works with the code of an environment, and wants it to stay.
+/// A worker that uses the code of an environment and needs it unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Worker {
-    /// The plan job of this number.
+    /// The plan job with this number.
     Plan(i64),
-    /// The job of this number: Puppet runs.
+    /// The job with this number, which runs Puppet.
     Job(i64),
 }
 
-/// Who asks.
+/// The requester of a hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Who {
-    /// A plan or a job; which, as soon as it has a number.
+    /// A plan or a job; `None` until it has a number.
     Worker(Option<Worker>),
-    /// The deployment of this number.
+    /// The deployment with this number.
     Deployment(i64),
 }
 
-/// What keeps somebody waiting.
+/// The plans, jobs and deployments that a request waits for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Blockers {
     /// Plans that hold the environment; those that have no number yet are not named.
     pub plans: Vec<i64>,
-    /// Jobs that hold it, in the same way.
+    /// Jobs that hold the environment; those that have no number yet are not named.
     pub jobs: Vec<i64>,
-    /// Deployments that switch it, or that asked before.
+    /// Deployments that switch the environment, or that requested it earlier.
     pub deployments: Vec<i64>,
 }
 
@@ -62,7 +62,7 @@ impl fmt::Display for Blockers {
     }
 }
 
-/// All environments.
+/// The holds on all environments.
 #[derive(Debug, Default)]
 pub(super) struct Holds {
     last: u64,
@@ -76,7 +76,7 @@ struct Lane {
 }
 
 impl Holds {
-    /// Puts somebody in the line.
+    /// Adds a request to the queue.
     pub(super) fn ask(&mut self, environment: &EnvironmentName, who: Who) -> Ticket {
         self.last += 1;
         let ticket = Ticket(self.last);
@@ -85,7 +85,7 @@ impl Holds {
         ticket
     }
 
-    /// Lets those in whose turn it is; gives their tickets.
+    /// Grants the requests whose turn it is, and returns their tickets.
     pub(super) fn admit(&mut self, environment: &EnvironmentName) -> Vec<Ticket> {
         let Some(lane) = self.lanes.get_mut(environment) else {
             return Vec::new();
@@ -106,7 +106,7 @@ impl Holds {
         admitted
     }
 
-    /// Somebody goes, whether he held or waited.
+    /// Removes a request, granted or not.
     pub(super) fn leave(&mut self, environment: &EnvironmentName, ticket: Ticket) {
         let Some(lane) = self.lanes.get_mut(environment) else {
             return;
@@ -118,7 +118,7 @@ impl Holds {
         }
     }
 
-    /// A worker got its number.
+    /// Records the number of a worker.
     pub(super) fn name(&mut self, environment: &EnvironmentName, ticket: Ticket, worker: Worker) {
         let lane = self.lanes.get_mut(environment);
         if let Some(who) = lane.and_then(|lane| lane.holding.get_mut(&ticket)) {
@@ -126,7 +126,7 @@ impl Holds {
         }
     }
 
-    /// Whom somebody waits for.
+    /// The holders and earlier requests that a request waits for.
     pub(super) fn blockers(&self, environment: &EnvironmentName, ticket: Ticket) -> Blockers {
         let mut blockers = Blockers::default();
         let Some(lane) = self.lanes.get(environment) else {
@@ -150,7 +150,7 @@ impl Holds {
 }
 
 impl Holds {
-    /// The deployments that wait, and for whom.
+    /// The deployments that wait, each with the holders that it waits for.
     pub(super) fn waiting_deployments(&self) -> HashMap<i64, Blockers> {
         let mut waiting = HashMap::new();
         for (environment, lane) in &self.lanes {
@@ -249,7 +249,7 @@ mod tests {
             outside.push((ticket, who));
             asked += 1;
             for ticket in holds.admit(&name()) {
-                // In the order in which they asked.
+                // Requests are granted in their order.
                 let (first, who) = outside.remove(0);
                 assert_eq!(first, ticket);
                 inside.push((ticket, who));

@@ -1,4 +1,4 @@
-//! Programs that take part in deployments: those that must know of a switch, and those that use versions. Main
+//! Programs that take part in deployments: those notified of a switch, and those that use versions. Main
 //! types: [`InUse`] and [`DeploymentListeners`].
 
 use std::collections::HashSet;
@@ -19,9 +19,9 @@ use file_sync::FileSync;
 pub struct DeploymentListeners {
     /// Programs on this machine that compile with the code.
     pub after: Vec<Arc<dyn CodeCache>>,
-    /// Programs elsewhere.
+    /// Forges and other remote programs that observe deployments.
     pub observers: Vec<Arc<dyn DeploymentObserver>>,
-    /// The servers that follow this one; `None`: none may.
+    /// File sync for the servers that follow this one; `None` if following is disabled.
     pub file_sync: Option<FileSync>,
 }
 
@@ -31,7 +31,7 @@ pub trait InUse: fmt::Debug + Send + Sync {
     /// All versions in use. On an error no version is removed.
     async fn versions(&self) -> Result<HashSet<(EnvironmentName, VersionSignature)>, String>;
 
-    /// The plans and jobs that run and want their environment to stay.
+    /// The running plans and jobs that need their environment unchanged.
     async fn holding(&self) -> Result<Vec<(Worker, EnvironmentName)>, String>;
 
     /// Returns when a plan, or a job that may hold an environment, is over.

@@ -1,6 +1,6 @@
-//! Waiting for an environment: [`Locks`].
+//! Asynchronous locks on environments: [`Locks`].
 //!
-//! The rule that must hold: whoever is gone, also by an error, holds nothing.
+//! Invariant: a worker or deployment that has ended, also by an error, holds nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::mem::ManuallyDrop;
@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use super::holds::{Blockers, Holds, Ticket, Who, Worker};
 
-/// Who holds which environment. Cheap to clone.
+/// The holders of all environments. Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Locks {
     inner: Arc<Mutex<Inner>>,
@@ -22,11 +22,11 @@ pub(super) struct Locks {
 struct Inner {
     holds: Holds,
     told: HashMap<Ticket, oneshot::Sender<()>>,
-    /// What plans and jobs hold that run.
+    /// The holds of running plans and jobs.
     workers: HashMap<Worker, (EnvironmentName, Ticket)>,
 }
 
-/// An environment that is held, or a place in the line for it; given back when it is dropped.
+/// A hold on an environment, or a queued request for one; released on drop.
 #[derive(Debug)]
 pub struct EnvironmentHold {
     locks: Locks,
@@ -41,7 +41,7 @@ impl Locks {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for an environment; whom for, if it takes too long.
+    /// Waits for an environment; on a timeout, returns the holders that it waited for.
     pub(super) async fn take(
         &self,
         environment: &EnvironmentName,
@@ -65,14 +65,14 @@ impl Locks {
         }
         let inner = self.inner();
         let blockers = inner.holds.blockers(environment, hold.ticket);
-        // It is given back only after that.
+        // The hold is released only after that.
         drop(inner);
         Err(blockers)
     }
 
-    /// A worker runs with what it holds, until it is [over](Self::keep_only).
+    /// Assigns a hold to a worker, which keeps it until it is [over](Self::keep_only).
     pub(super) fn keep(&self, worker: Worker, hold: EnvironmentHold) {
-        // From now on it is the worker's.
+        // From now on the hold belongs to the worker.
         let hold = ManuallyDrop::new(hold);
         let (environment, ticket) = (hold.environment.clone(), hold.ticket);
         let mut inner = self.inner();
@@ -80,7 +80,7 @@ impl Locks {
         inner.own(worker, environment, ticket);
     }
 
-    /// A worker of before a restart, which held its environment.
+    /// Restores the hold of a worker that started before a restart.
     pub(super) fn restore(&self, worker: Worker, environment: &EnvironmentName) {
         let mut inner = self.inner();
         let ticket = inner.holds.ask(environment, Who::Worker(Some(worker)));
@@ -88,12 +88,12 @@ impl Locks {
         inner.own(worker, environment.clone(), ticket);
     }
 
-    /// Whether any plan or job holds anything.
+    /// True if any plan or job holds an environment.
     pub(super) fn has_workers(&self) -> bool {
         !self.inner().workers.is_empty()
     }
 
-    /// Gives back what workers hold that are not among these.
+    /// Releases the holds of all workers that are not among these.
     pub(super) fn keep_only(&self, running: &HashSet<Worker>) {
         let mut inner = self.inner();
         let over: Vec<Worker> = inner
@@ -109,14 +109,14 @@ impl Locks {
         }
     }
 
-    /// Whom the deployments of an environment wait for that wait for somebody.
+    /// The waiting deployments of an environment, each with the holders that it waits for.
     pub(super) fn waiting(&self) -> HashMap<i64, Blockers> {
         self.inner().holds.waiting_deployments()
     }
 }
 
 impl Inner {
-    /// A plan that held already, and was resumed, gives back what it had.
+    /// Releases the earlier hold of a plan that already had one and was resumed.
     fn own(&mut self, worker: Worker, environment: EnvironmentName, ticket: Ticket) {
         if let Some((environment, ticket)) = self.workers.insert(worker, (environment, ticket)) {
             self.leave(&environment, ticket);
@@ -132,7 +132,7 @@ impl Inner {
     fn admit(&mut self, environment: &EnvironmentName) {
         for ticket in self.holds.admit(environment) {
             if let Some(tell) = self.told.remove(&ticket) {
-                // Who gave up in this moment leaves at once.
+                // A request that was abandoned at this moment is released at once.
                 let _ = tell.send(());
             }
         }

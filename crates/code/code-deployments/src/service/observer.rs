@@ -1,7 +1,7 @@
-//! Who is told of deployments beside those who asked for them: [`DeploymentObserver`].
+//! Observers of deployments, other than their requesters: [`DeploymentObserver`].
 //!
-//! The rule that must hold: an observer may delay a deployment, by what its own module names, and never makes it
-//! fail. It is told again if the server ends before the deployment's end is written down.
+//! Invariant: an observer may delay a deployment, up to the limit that its own module names, and never makes it
+//! fail. It is notified again if the server stops before the deployment's end is stored.
 
 use std::fmt;
 
@@ -11,40 +11,40 @@ use environments::EnvironmentName;
 
 use super::record::State;
 
-/// A forge, or a program that wants to know.
+/// A receiver of the beginning and end of deployments: a forge or another program.
 #[async_trait]
 pub trait DeploymentObserver: fmt::Debug + Send + Sync {
-    /// The version of a commit begins to be made.
+    /// Called when building the version of a commit begins.
     async fn begun(&self, _environment: &EnvironmentName, _made_of: &DeployedCommit) {}
 
-    /// A deployment is over; its end is written down after this. What did not work is for its record.
+    /// Called when a deployment is over, before its end is stored. The returned errors go into its record.
     async fn over(&self, over: &FinishedDeployment) -> Vec<String>;
 }
 
-/// What an environment is made of.
+/// The commit of the control repository from which an environment is built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeployedCommit {
-    /// The name of its source.
+    /// Name of the source, as in the settings.
     pub source: String,
-    /// The source's address.
+    /// Address of the source's repository.
     pub remote: String,
-    /// What its branch is at.
+    /// Commit to which the branch points.
     pub commit: String,
 }
 
 /// A deployment that is over.
 #[derive(Clone, Debug)]
 pub struct FinishedDeployment {
-    /// As `deploys` answers it.
+    /// The result, as `deploys` returns it.
     pub deploy: CodeDeploy,
-    /// What it is made of, if it came to that.
+    /// The deployed commit; `None` if the deployment ended before it was known.
     pub made_of: Option<DeployedCommit>,
-    /// Whether only a dry run was asked for.
+    /// True if only a dry run was requested.
     pub is_dry: bool,
 }
 
 impl FinishedDeployment {
-    /// Whether what was asked for is live, here at least.
+    /// True if the requested version is live, at least on this server.
     pub fn is_done(&self) -> bool {
         self.deploy.status != State::Failed.to_string()
     }

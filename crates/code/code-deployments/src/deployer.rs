@@ -1,8 +1,8 @@
 //! One deployment, from the branch to the switch. Main type: [`Deployer`].
 //!
-//! Resolve, fetch what is missing, build beside, look at it, write it to the disk, switch. The rule that
-//! must hold: until the switch, which is one rename, the live version is as it was; whatever fails before
-//! it leaves nothing but content that the next deployment finds.
+//! The steps: resolve, fetch missing content, build beside the live version, verify, sync to the disk, switch.
+//! Invariant: until the switch, which is one rename, the live version is as it was; a failure before the switch
+//! leaves only content that the next deployment reuses.
 
 mod changed;
 mod control;
@@ -46,11 +46,11 @@ use code_store::write_probe::{ProbeScope, WriteProbe};
 pub use restore::RestoredVersion;
 pub(crate) use verified::note as healed_note;
 
-/// Makes versions of environments and switches to them. Cheap to clone.
+/// Builds versions of environments and switches to them. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Deployer {
     shared: Arc<Shared>,
-    /// Where its settings are, if they are looked at again.
+    /// The file of the settings, if it is read again before each deployment.
     file: Option<Arc<R10kFile>>,
 }
 
@@ -62,7 +62,7 @@ struct Shared {
     svn: Svn,
     trees: TreeFetcher,
     versions: Versions,
-    /// Those that were read, by what they are of and their names: a commit's file never changes.
+    /// Puppetfiles that were read, by their origin and name: a commit's file never changes.
     puppetfiles: Mutex<HashMap<(String, String), Read>>,
     /// Versions whose files were compared with their hashes, or were built, by this process.
     verified: Arc<Mutex<HashSet<(EnvironmentName, VersionSignature)>>>,
@@ -71,31 +71,31 @@ struct Shared {
 /// A Puppetfile; `None`: the branch has none. Environments of one commit share it.
 type Read = Arc<OnceCell<Option<Arc<Puppetfile>>>>;
 
-/// A version that is ready.
+/// A version that is built and can be made live.
 #[derive(Clone, Debug)]
 pub struct BuiltVersion {
-    /// Of what.
+    /// Environment of the version.
     pub environment: EnvironmentName,
-    /// Its name.
+    /// Signature that identifies the version.
     pub signature: VersionSignature,
-    /// What it is made of.
+    /// Commits, archives and revisions of the version.
     pub lock: VersionLock,
-    /// Whether it was there before.
+    /// True if the version existed before.
     pub was_there: bool,
-    /// Its files that were damaged and were put right, if it was there.
+    /// Paths of damaged files that were replaced, if the version existed before.
     pub healed: Vec<String>,
-    /// Directories of the control repository that are not in it.
+    /// Directories of the control repository that are not in the version.
     pub given_way: Vec<String>,
-    /// What is not in it, for people: what a list names in the Puppetfile's place, and, when they are taken in,
-    /// parts of modules' archives.
+    /// Notes for users on parts that are not in the version: Puppetfile entries that a list overrides, and parts of
+    /// modules' archives, noted when the archives are unpacked.
     pub notes: Vec<String>,
 }
 
 // === impl Deployer ===
 
 impl Deployer {
-    /// Opens the directories; what an interrupted deployment left behind is removed. Waits until no other
-    /// process deploys there.
+    /// Opens the directories, and removes remains of an interrupted deployment. Waits until no other process
+    /// deploys there.
     pub fn open(settings: Settings, git: Git) -> Result<Self, OpenError> {
         Self::open_telling(settings, git, |holder| {
             tracing::info!(pid = holder.pid, "another process deploys; waiting for it");
@@ -143,7 +143,7 @@ impl Deployer {
         WriteProbe::new(&settings.directory, &settings.environments)
     }
 
-    /// Fails with what keeps a deployment of the environment from going live, as far as the directories go.
+    /// Fails if a directory cannot be written to, so that a deployment of the environment could not go live.
     pub async fn probe_writing(
         &self,
         environment: &EnvironmentName,
@@ -160,12 +160,12 @@ impl Deployer {
         .await
     }
 
-    /// How many environments are to be worked on at once.
+    /// Number of environments to deploy concurrently.
     pub fn at_once(&self) -> usize {
         self.shared.settings.at_once
     }
 
-    /// Begins a look at all sources.
+    /// Starts a resolve round over all sources.
     pub fn round(&self) -> ResolveRound {
         let shared = &self.shared;
         ResolveRound::new(
@@ -175,8 +175,8 @@ impl Deployer {
         )
     }
 
-    /// The environments that the sources have. One source that cannot be asked fails all: else its
-    /// environments would look deleted.
+    /// The environments that the sources have. Fails if one source cannot be listed: otherwise its environments
+    /// would look deleted.
     pub async fn environments(&self, round: &ResolveRound) -> Result<Environments, SourcesError> {
         let mut environments = Environments::default();
         for source in &self.shared.settings.sources {
@@ -202,7 +202,7 @@ impl Deployer {
         Ok(environments)
     }
 
-    /// The environments that a branch is, of the sources with this prefix, or of all. Those of lists have no
+    /// The environments of a branch, in the sources with this prefix, or in all. Environments of lists have no
     /// branch.
     pub fn environments_of(&self, branch: &str, prefix: Option<&str>) -> Vec<EnvironmentName> {
         let sources = self.shared.settings.sources.iter();
@@ -218,7 +218,7 @@ impl Deployer {
         names
     }
 
-    /// Makes the version that a branch asks for now, beside the live one.
+    /// Builds the version of a branch's current state, beside the live one.
     pub async fn build(
         &self,
         found: &FoundEnvironment,
@@ -239,7 +239,7 @@ impl Deployer {
         Box::pin(self.build_of(&fixed, lock, &file, notes)).await
     }
 
-    /// Makes the version of a lock, unless it is there.
+    /// Builds the version of a lock, unless it exists.
     async fn build_of(
         &self,
         fixed: &FixedControl,
@@ -278,7 +278,7 @@ impl Deployer {
         Ok(built)
     }
 
-    /// Makes the types of a version in its directory, if its lock says that it has some.
+    /// Generates the types of a version in its directory, if its lock requires them.
     fn generate_types(
         &self,
         environment: &EnvironmentName,
@@ -307,7 +307,7 @@ impl Deployer {
         blocking(move || Ok(versions.switch(&environment, &signature)?)).await
     }
 
-    /// Makes a version of one environment one of another, too.
+    /// Copies a version of one environment to another environment.
     pub async fn copy(
         &self,
         from: &EnvironmentName,
@@ -319,8 +319,8 @@ impl Deployer {
         blocking(move || Ok(versions.copy(&from, &signature, &to)?)).await
     }
 
-    /// Makes a version of what another tool wrote into the staging directory; with the commit that r10k left
-    /// there, if it did.
+    /// Builds a version from the files that another tool wrote into the staging directory; with the commit that r10k
+    /// recorded there, if it did.
     pub async fn publish(
         &self,
         environment: &EnvironmentName,
@@ -358,12 +358,12 @@ impl Deployer {
         Ok(names.collect())
     }
 
-    /// Whether there is a staging directory.
+    /// True if a staging directory is configured.
     pub(crate) fn has_staging(&self) -> bool {
         self.shared.settings.staging.is_some()
     }
 
-    /// The versions that are here.
+    /// The versions in the code store.
     pub fn versions(&self) -> &Versions {
         &self.shared.versions
     }
@@ -421,7 +421,7 @@ impl Deployer {
     }
 }
 
-/// What a version of a published environment holds.
+/// The layout of a version of a published environment.
 fn published_layout(manifest: &Manifest, lock: &VersionLock) -> Result<Layout, DeployError> {
     let mut layout = Layout::new(manifest, &[])?;
     let text = serde_json::to_vec_pretty(lock).map_err(|_| DeployError::Broken)?;

@@ -1,7 +1,7 @@
-//! A deployer by other settings: [`Deployer::with`].
+//! Deployers with changed settings: [`Deployer::with`].
 //!
-//! The rule that must hold: what is under way goes on by the settings that it began with; both share what is on
-//! the disk, and the locks of it.
+//! Invariant: a running deployment continues with the settings that it began with; both deployers share the
+//! directories on the disk and their locks.
 
 use std::sync::{Arc, Mutex};
 
@@ -13,7 +13,7 @@ use code_sources::git::Git;
 // === impl Deployer ===
 
 impl Deployer {
-    /// The same, for a server that looks at this file before each deployment.
+    /// The same deployer, for a server that reads this file again before each deployment.
     pub fn reading(self, file: R10kFile) -> Self {
         Self {
             file: Some(Arc::new(file)),
@@ -21,12 +21,12 @@ impl Deployer {
         }
     }
 
-    /// Where its settings are that may change.
+    /// The file of the settings; `None` if they do not change.
     pub(crate) fn settings_file(&self) -> Option<Arc<R10kFile>> {
         self.file.clone()
     }
 
-    /// The same by other settings; its directories are as they were.
+    /// The same deployer with other settings; its directories stay the same.
     pub(crate) fn with(&self, settings: Settings, git: Git) -> Self {
         let versions = self.shared.versions.clone();
         let mirrors = self.shared.mirrors.with(git);

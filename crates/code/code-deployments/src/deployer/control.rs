@@ -1,7 +1,7 @@
-//! An environment's own files anew, and its modules as they are: `deploy-modules: false`. Main function:
+//! Deploys an environment's own files and keeps its modules: `deploy-modules: false`. Main function:
 //! [`Deployer::build_control`].
 //!
-//! The rule that must hold: the modules are those of the live version's lock, whatever the new Puppetfile says.
+//! Invariant: the modules are those of the live version's lock, regardless of the new Puppetfile.
 
 use super::modules::is_as_it_was;
 use super::{BuiltVersion, Deployer};
@@ -13,7 +13,7 @@ use code_store::lock::VersionLock;
 // === impl Deployer ===
 
 impl Deployer {
-    /// Makes the version of what a source has now, with the modules of the live one.
+    /// Builds the version of a source's current state, with the modules of the live version.
     pub async fn build_control(
         &self,
         found: &FoundEnvironment,
@@ -22,7 +22,7 @@ impl Deployer {
         let environment = &found.environment;
         let live = self.live_lock(environment);
         let live = live.ok_or_else(|| DeployError::NotLive(environment.clone()))?;
-        // What the modules are of, the Puppetfile says that they were deployed by.
+        // The Puppetfile with which the modules were deployed names their origins.
         let was = Box::pin(self.found_of(environment, &live)).await?;
         let old = FixedControl::of(&was, &live.control).ok_or(DeployError::Broken)?;
         let (file, notes) = Box::pin(self.file(&was, &old)).await?;

@@ -1,6 +1,6 @@
-//! Environments that go: [`Deployer::gone`], [`Deployer::remove`].
+//! Removal of environments that no source has any more: [`Deployer::gone`], [`Deployer::remove`].
 //!
-//! The rule that must hold: only what came from a source goes because no source has it any more.
+//! Invariant: only an environment that came from a source is removed because no source has it any more.
 
 use environments::EnvironmentName;
 
@@ -23,7 +23,7 @@ impl Deployer {
         Ok(gone.map(|(name, _)| name).collect())
     }
 
-    /// Whether a version came from the staging directory: it is another tool's.
+    /// True if a version came from the staging directory, so that it belongs to another tool.
     pub(crate) fn is_staged(
         &self,
         environment: &EnvironmentName,
@@ -33,7 +33,7 @@ impl Deployer {
         lock.is_some_and(|lock| lock.control.remote == STAGED)
     }
 
-    /// Takes an environment away; its versions stay. `false`: there was none of ours.
+    /// Removes an environment; its versions stay. Returns `false` if Tutti had not deployed it.
     pub async fn remove(&self, environment: &EnvironmentName) -> Result<bool, DeployError> {
         let (deployer, environment) = (self.clone(), environment.clone());
         blocking(move || {
@@ -41,7 +41,7 @@ impl Deployer {
             if versions.live(&environment).is_none() {
                 return Ok(false);
             }
-            // Where no server ever was, nobody follows.
+            // Without a server there are no followers.
             if deployer.is_of_a_server() {
                 versions.note_taken_away(&environment)?;
             }

@@ -1,8 +1,7 @@
-//! Some modules of an environment, looked up anew: r10k's `deploy module`. Main function:
+//! Deploys some modules of an environment: r10k's `deploy module`. Main function:
 //! [`Deployer::build_modules`].
 //!
-//! The rule that must hold: all else is what the live version's lock says, so the control repository is not
-//! even asked.
+//! Invariant: everything else is as in the live version's lock, so the control repository is not contacted.
 
 use environments::EnvironmentName;
 use puppetfile::{Mod, Puppetfile, Source};
@@ -17,7 +16,7 @@ use code_sources::svn::Address;
 use code_store::lock::{ControlKind, LockedModule, ModuleOrigin, VersionLock, is_module_name};
 
 impl Deployer {
-    /// Makes the live version anew, with what these modules are now; `None`: it has none of them.
+    /// Builds the live version again with the current state of these modules; `None` if it has none of them.
     pub async fn build_modules(
         &self,
         environment: &EnvironmentName,
@@ -62,20 +61,20 @@ impl Deployer {
         Ok(Some(built))
     }
 
-    /// What the live version is made of.
+    /// The lock of the live version.
     pub(crate) fn live_lock(&self, environment: &EnvironmentName) -> Option<VersionLock> {
         let live = self.versions().live(environment)?;
         self.versions().lock(environment, &live)
     }
 
-    /// The environment as the sources have it, at what is live.
+    /// The environment as the sources define it, at the commit that is live.
     pub(super) async fn found_of(
         &self,
         environment: &EnvironmentName,
         live: &VersionLock,
     ) -> Result<FoundEnvironment, DeployError> {
         let missing = || DeployError::NoSource(environment.clone());
-        // A version that was promoted is of another environment.
+        // A promoted version was built for another environment.
         let of: EnvironmentName = live.environment.parse().map_err(|_| missing())?;
         let control = &live.control;
         for source in &self.shared.settings.sources {
@@ -158,7 +157,7 @@ impl Deployer {
     }
 }
 
-/// Whether an address is of a directory in another.
+/// True if an address names a directory below another address.
 fn is_below(address: &str, other: &str) -> bool {
     let rest = address.strip_prefix(other.trim_end_matches('/'));
     rest.is_some_and(|rest| rest.starts_with('/'))
@@ -168,7 +167,7 @@ fn is_named(module: &Mod, name: &str) -> bool {
     is_module_name(&module.name.to_string(), name)
 }
 
-/// The live lock, with what was looked up anew.
+/// The live lock, with the modules that were resolved again.
 fn renewed(environment: &EnvironmentName, live: VersionLock, fresh: VersionLock) -> VersionLock {
     let is_fresh = |module: &LockedModule| {
         let mut fresh = fresh.modules.iter();
@@ -186,7 +185,7 @@ fn renewed(environment: &EnvironmentName, live: VersionLock, fresh: VersionLock)
     }
 }
 
-/// Whether a module that stays is still named so that it would be found again.
+/// True if a module that stays is still named in the same way, so that it can be fetched again.
 pub(super) fn is_as_it_was(kept: &LockedModule, file: &Puppetfile) -> bool {
     let mut named = file.mods.iter();
     let named = named.find(|module| file.directory(module) == kept.directory);

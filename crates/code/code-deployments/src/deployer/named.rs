@@ -1,6 +1,6 @@
 //! The modules that an environment names, in its Puppetfile or in a list.
 //!
-//! The rule that must hold: a Puppetfile is read once, whoever asks for it: what it is of never changes.
+//! Invariant: a Puppetfile is read once and shared by all callers, since its origin never changes.
 
 use std::sync::{Arc, PoisonError};
 
@@ -16,7 +16,7 @@ use code_sources::source_trees::{CONTROL_NAME, TakeError, TreesError};
 use code_store::content::Manifest;
 
 impl Deployer {
-    /// The modules of an environment, those that a list names among them, and what to tell people of it.
+    /// The modules of an environment, including those that a list names, and notes about them for users.
     pub(super) async fn file(
         &self,
         found: &FoundEnvironment,
@@ -53,7 +53,7 @@ impl Deployer {
         Ok((Arc::new(merged), notes))
     }
 
-    /// The Puppetfile of an environment's own files; `None`: they have none.
+    /// The Puppetfile among an environment's own files; `None` if there is none.
     async fn puppetfile(
         &self,
         found: &FoundEnvironment,

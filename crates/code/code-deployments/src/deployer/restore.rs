@@ -1,8 +1,8 @@
-//! Versions that are made whole from their locks alone, whatever their branches have by now:
+//! Repair of versions from their locks alone, regardless of the current state of their branches:
 //! [`Deployer::restore`], [`Deployer::restore_once`].
 //!
-//! The rule that must hold: a version keeps its signature, so what is put in its place is made of the commits,
-//! archives and revisions that its lock names.
+//! Invariant: a version keeps its signature, so its replacement is built from the commits, archives and
+//! revisions that its lock names.
 
 use environments::EnvironmentName;
 use tokio_util::sync::CancellationToken;
@@ -19,7 +19,7 @@ use code_store::integrity::{
 use code_store::lock::{STAGED, VersionLock, staged_lock};
 use code_store::version::{Layout, VersionSignature};
 
-/// Outcome of [`Deployer::restore_once`].
+/// Outcome of [`Deployer::restore_once`] for one version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RestoredVersion {
     /// The version is whole; these damaged files of it were replaced, by path.
@@ -31,14 +31,14 @@ pub enum RestoredVersion {
 // === impl Deployer ===
 
 impl Deployer {
-    /// Compares all contents and versions with their hashes; see [`check_store`].
+    /// Compares all contents and versions with their hashes; see [`check_store`]. Stops when `cut` is cancelled.
     pub async fn check(&self, cut: CancellationToken) -> Result<StoreCheck, StoreCheckError> {
         let versions = self.versions().clone();
         let checked = tokio::task::spawn_blocking(move || check_store(&versions, &cut));
         checked.await.unwrap_or(Err(StoreCheckError::Cut))
     }
 
-    /// The same, where no server deploys; with `repair`, replaces what is damaged.
+    /// The same, if no server deploys here; with `repair`, replaces damaged contents and versions.
     pub async fn verify(
         &self,
         repair: bool,
@@ -63,14 +63,14 @@ impl Deployer {
         Ok(verification)
     }
 
-    /// Takes the names of damaged contents away, so that the next tree that has one brings it again.
+    /// Removes the names of damaged contents, so that the next tree that has one stores it again.
     pub async fn discard_contents(&self, check: &StoreCheck) -> Result<(), DeployError> {
         let damaged = check.damaged_contents.clone();
         blocking(move || Ok(integrity::discard(&damaged)?)).await
     }
 
-    /// Replaces a version by one made of the same lock, if files of it are damaged; gives their paths. Trees
-    /// whose contents are not in the store any more are fetched again.
+    /// Replaces a version by one built from the same lock, if files of it are damaged; returns their paths. Trees
+    /// whose contents are no longer in the store are fetched again.
     pub async fn restore(
         &self,
         environment: &EnvironmentName,
@@ -102,7 +102,7 @@ impl Deployer {
         signature: &VersionSignature,
     ) -> Result<RestoredVersion, DeployError> {
         let version = (environment.clone(), signature.clone());
-        // That it is not here is the switch's to say.
+        // The switch reports a version that does not exist.
         if self.is_verified(&version) || !self.versions().has(environment, signature) {
             return Ok(RestoredVersion::Whole(Vec::new()));
         }

@@ -1,6 +1,6 @@
-//! Room on the disk, for whoever deploys: [`Deployer::collect`].
+//! Garbage collection of old code versions: [`Deployer::collect`].
 //!
-//! The rule that must hold: while room is made, nothing is built or switched; whoever calls it sees to that.
+//! Invariant: during garbage collection nothing is built or switched; the caller ensures this.
 
 use super::Deployer;
 use code_store::content::ContentError;
@@ -9,8 +9,8 @@ use code_store::gc::{self, CollectOptions, CollectedGarbage, RetentionSettings};
 // === impl Deployer ===
 
 impl Deployer {
-    /// Makes room on the disk. Nothing may be built or switched meanwhile. `beside`: of notes and copies of
-    /// repositories, too. Blocks.
+    /// Removes unused versions and contents. Nothing may be built or switched meanwhile. `beside`: removes unused
+    /// notes and copies of repositories, too. Blocks.
     pub fn collect(
         &self,
         kept: &CollectOptions,
@@ -43,22 +43,22 @@ impl Deployer {
         Ok(())
     }
 
-    /// Which versions stay that nobody uses.
+    /// The settings for keeping versions that are not in use.
     pub fn keep(&self) -> RetentionSettings {
         self.shared.settings.keep
     }
 
-    /// From now on only a server removes versions here: it knows what plans need.
+    /// Reserves the removal of versions here for a server, which knows the versions that plans need.
     pub(crate) fn claim(&self) -> Result<(), ContentError> {
         gc::claim(&self.shared.settings.directory)
     }
 
-    /// Whether a server deployed here, too.
+    /// True if a server has deployed here.
     pub fn is_of_a_server(&self) -> bool {
         gc::is_claimed(&self.shared.settings.directory)
     }
 
-    /// Packs copies of repositories that need it. Deployments may go on beside it.
+    /// Repacks copies of repositories that need it. Deployments may run at the same time.
     pub async fn repack(&self) {
         self.shared.mirrors.repack().await;
     }

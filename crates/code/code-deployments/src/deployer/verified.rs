@@ -1,8 +1,8 @@
-//! Versions that are here already, compared with their hashes: [`Deployer::verify_once`].
+//! Verifies existing versions against their hashes: [`Deployer::verify_once`].
 //!
-//! The rule that must hold: the first deployment of a version that a process finds looks at every file of it,
-//! and puts damaged ones right; after that the version is trusted for the life of the process. So what a power
-//! cut damaged does not outlive the next deployment, and a deployment of nothing new stays cheap.
+//! Invariant: the first deployment by a process of a version that exists already compares every file of it and
+//! replaces damaged ones; after that the version is trusted for the life of the process. So damage by a power
+//! cut does not outlive the next deployment, and a deployment without changes stays cheap.
 
 use std::sync::PoisonError;
 
@@ -19,8 +19,8 @@ use code_store::version::VersionSignature;
 // === impl Deployer ===
 
 impl Deployer {
-    /// Looks at the files of a version, if this process has not yet. Where its trees cannot be had, since
-    /// their servers are away, the version stays as it is and is looked at by the next deployment.
+    /// Compares the files of a version, unless this process has done so. If its trees cannot be fetched, since
+    /// their servers are unreachable, the version stays as it is and the next deployment compares it.
     pub(super) async fn verify_once(
         &self,
         fixed: &FixedControl,
@@ -60,7 +60,7 @@ impl Deployer {
             .contains(version)
     }
 
-    /// Remembers that the version is as it was built.
+    /// Records that the version is verified.
     pub(super) fn note_verified(
         &self,
         environment: &EnvironmentName,
@@ -75,7 +75,7 @@ impl Deployer {
     }
 }
 
-/// The note of a deployment that replaced damaged files; `None`: there were none.
+/// The note of a deployment that replaced damaged files; `None` if there were none.
 pub(crate) fn note(healed: &[String]) -> Option<String> {
     let count = healed.len();
     (count > 0).then(|| {

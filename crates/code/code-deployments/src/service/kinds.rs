@@ -1,10 +1,10 @@
 //! Kinds of errors, as clients see them.
 
-/// Code Manager's, for whatever keeps an environment from being deployed.
+/// Code Manager's error kind for any failure of a deployment.
 pub const DEPLOY_FAILURE: &str = "puppetlabs.code-manager/deploy-failure";
-/// The environment stays with a version.
+/// The environment is pinned to a version.
 pub const PINNED: &str = "tutti/environment-pinned";
-/// Plans or jobs work with the environment, and want it to stay.
+/// Plans or jobs hold the environment and need it unchanged.
 pub const HELD: &str = "tutti/environment-held";
 /// The directories of code cannot be written to.
 pub const UNWRITABLE: &str = "tutti/code-unwritable";

@@ -45,7 +45,7 @@ pub(super) struct Inner {
     pub(super) in_use: Arc<dyn InUse>,
     pub(super) to_actor: mpsc::Sender<Message>,
     pub(super) disk_use: watch::Receiver<Option<DiskUse>>,
-    /// One verification after the other.
+    /// Held during a verification, so that only one runs at a time.
     pub(super) verifying: Arc<tokio::sync::Mutex<()>>,
     pub(super) stop: CancellationToken,
     pub(super) running: Mutex<Vec<JoinHandle<()>>>,
@@ -54,7 +54,7 @@ pub(super) struct Inner {
 // === impl CodeManager ===
 
 impl CodeManager {
-    /// Takes up what was not over when the server went down.
+    /// Starts the service, and continues deployments that were unfinished when the server stopped.
     pub async fn start(
         deployer: Deployer,
         store: Store,
@@ -68,7 +68,7 @@ impl CodeManager {
         let open = store.open_code_deploys().await?;
         deployer.claim()?;
         let locks = Locks::default();
-        // Before anything is switched.
+        // The holds are restored before anything is switched.
         for (worker, environment) in in_use.holding().await.map_err(StartError::InUse)? {
             locks.restore(worker, &environment);
         }
@@ -89,7 +89,7 @@ impl CodeManager {
         let running = vec![
             tokio::spawn(actor.run(inbox, stop.clone())),
             tokio::spawn(async move {
-                // It has no end of its own.
+                // This task does not end by itself.
                 let _: Option<()> = keeper.await;
             }),
         ];
@@ -106,7 +106,7 @@ impl CodeManager {
         })
     }
 
-    /// Ends; what is not over then goes on after the next start.
+    /// Stops the service; unfinished deployments continue after the next start.
     pub async fn shutdown(&self) {
         self.inner.stop.cancel();
         let running: Vec<_> = {
@@ -117,13 +117,13 @@ impl CodeManager {
                 .collect()
         };
         for running in running {
-            // A panic was told when it happened.
+            // A panic was reported when it happened.
             drop(running.await);
         }
     }
 
-    /// Waits until no deployment switches the environment, and keeps any from it; whom for, if it takes too
-    /// long.
+    /// Waits until no deployment switches the environment, and prevents further switches; on a timeout, returns the
+    /// holders that it waited for.
     pub async fn hold(&self, environment: &EnvironmentName) -> Result<EnvironmentHold, Blockers> {
         let locks = &self.inner.tools.locks;
         locks
@@ -131,19 +131,19 @@ impl CodeManager {
             .await
     }
 
-    /// A plan or a job runs with what it holds, until it is over.
+    /// Assigns a hold to a plan or a job, which keeps it until it is over.
     pub async fn keep(&self, worker: Worker, hold: EnvironmentHold) {
         self.inner.tools.locks.keep(worker, hold);
-        // It may be over already.
+        // The worker may be over already.
         release(&self.inner.tools.locks, &*self.inner.in_use).await;
     }
 
-    /// Whom deployments wait for, by their numbers.
+    /// The holders that deployments wait for, by the numbers of the deployments.
     pub fn waiting(&self) -> HashMap<i64, Blockers> {
         self.inner.tools.locks.waiting()
     }
 
-    /// Does these things, as soon as they have their turn.
+    /// Queues these pieces of work.
     pub async fn submit(
         &self,
         wanted: Vec<(EnvironmentName, DeploymentAction)>,
@@ -156,17 +156,17 @@ impl CodeManager {
         answer.await.map_err(|_| SubmitError::Stopping)?
     }
 
-    /// Whether another tool may publish environments.
+    /// True if a staging directory is configured, from which environments can be published.
     pub fn has_staging(&self) -> bool {
         self.inner.tools.deployer.has_staging()
     }
 
-    /// Who follows; `None`: nobody may.
+    /// File sync for the followers; `None` if following is disabled.
     pub fn file_sync(&self) -> Option<&FileSync> {
         self.inner.tools.others.file_sync.as_ref()
     }
 
-    /// Followers that do not have what a deployment made live, or something newer.
+    /// Followers that have neither the version that a deployment made live nor a newer one.
     pub fn late(&self, deployment: &Deployment) -> Vec<LateFollower> {
         let outcome = deployment.outcome.as_ref();
         let (Some(sync), Some(generation)) =
@@ -185,52 +185,52 @@ impl CodeManager {
         sync.behind(&environment, &announced)
     }
 
-    /// The environments that a branch of the sources with this prefix is; all sources if it is `None`. By the
-    /// last settings that could be used.
+    /// The environments of a branch in the sources with this prefix; in all sources if it is `None`. Uses the
+    /// last valid settings.
     pub fn environments_of(&self, branch: &str, prefix: Option<&str>) -> Vec<EnvironmentName> {
         let current = &self.inner.tools.current;
         let deployer = current.look().unwrap_or_else(|_| current.last());
         deployer.environments_of(branch, prefix)
     }
 
-    /// Why deployments from sources are refused at this moment.
+    /// The error of the settings for which deployments from sources are refused at the moment, if any.
     pub async fn settings_fault(&self) -> Option<Arc<R10kFileError>> {
         self.inner.tools.current.settled().await.err()
     }
 
-    /// What keeps every deployment from going live at this moment, by a probe of the directories.
+    /// Obstacles that keep every deployment from going live at the moment, from a probe of the directories.
     pub async fn write_obstacles(&self) -> Vec<WriteObstacle> {
         let probe = self.inner.tools.deployer.probe();
         let probed = tokio::task::spawn_blocking(move || probe.obstacles()).await;
-        // A panic was told when it happened.
+        // A panic was reported when it happened.
         probed.unwrap_or_default()
     }
 
-    /// One deployment.
+    /// The deployment with this number; `None` if there is none.
     pub async fn deployment(&self, id: i64) -> Result<Option<Deployment>, StoreError> {
         let row = self.inner.tools.store.code_deploy(id).await?;
         Ok(row.map(Into::into))
     }
 
-    /// Those that are not over, oldest first.
+    /// Unfinished deployments, oldest first.
     pub async fn open(&self) -> Result<Vec<Deployment>, StoreError> {
         let rows = self.inner.tools.store.open_code_deploys().await?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
 
-    /// The last deployments of environments of which they failed.
+    /// The last deployment of each environment whose last deployment failed.
     pub async fn failed(&self) -> Result<Vec<Deployment>, StoreError> {
         let rows = self.inner.tools.store.failed_code_deploys().await?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
 
-    /// The newest deployments that are over, by environment; none of environments that were taken away.
+    /// The newest finished deployment of each environment; none for removed environments.
     pub async fn newest(&self) -> Result<Vec<Deployment>, StoreError> {
         let rows = self.inner.tools.store.newest_code_deploys().await?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
 
-    /// The last deployments that made something live, by environment.
+    /// The last deployment of each environment that made a version live.
     pub async fn live(&self) -> Result<Vec<Deployment>, StoreError> {
         let rows = self.inner.tools.store.live_code_deploys().await?;
         Ok(rows.into_iter().map(Into::into).collect())
@@ -252,7 +252,7 @@ impl CodeManager {
         Ok(rows.await?.into_iter().map(Into::into).collect())
     }
 
-    /// Makes room on the disk, as soon as what is under way is over.
+    /// Runs a garbage collection, as soon as the running deployments are over.
     pub async fn collect(&self, dry_run: bool) -> Result<CollectedGarbage, SubmitError> {
         let (reply, answer) = oneshot::channel();
         let message = Message::Collect { dry_run, reply };
@@ -261,7 +261,7 @@ impl CodeManager {
         answer.await.map_err(|_| SubmitError::Stopping)?
     }
 
-    /// What the disk had when room was made last; it tells when it is made again.
+    /// Disk use after the last garbage collection; the receiver is notified after the next one.
     pub fn disk_use(&self) -> watch::Receiver<Option<DiskUse>> {
         self.inner.disk_use.clone()
     }
@@ -273,7 +273,7 @@ impl fmt::Debug for CodeManager {
     }
 }
 
-/// Gives back what workers held that are over, whenever one is.
+/// Releases the holds of workers that are over, whenever one ends.
 async fn keep(locks: Locks, in_use: Arc<dyn InUse>) {
     loop {
         in_use.worker_over().await;
@@ -287,7 +287,7 @@ async fn release(locks: &Locks, in_use: &dyn InUse) {
     }
     match in_use.holding().await {
         Ok(holding) => locks.keep_only(&holding.into_iter().map(|(worker, _)| worker).collect()),
-        // The next one that is over looks again.
+        // The holds are checked again when the next worker ends.
         Err(error) => tracing::warn!(%error, "cannot see which plans and jobs are over"),
     }
 }

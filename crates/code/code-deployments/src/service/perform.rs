@@ -1,6 +1,6 @@
 //! One piece of work, from its beginning to its end: [`perform`].
 //!
-//! The rule that must hold: whatever goes wrong, what was live still is, and the outcome says why.
+//! Invariant: after any failure the version that was live still is, and the outcome contains the reason.
 
 mod parts;
 mod restored;
@@ -36,23 +36,23 @@ use code_store::version::{VersionError, VersionSignature, VersionSwitch};
 use code_store::write_probe::ProbeScope;
 use file_sync::AnnouncedSwitch;
 
-/// What became of a piece of work.
+/// Outcome of a piece of work.
 #[derive(Debug, Default)]
 pub(super) struct Performed {
     pub(super) signature: Option<VersionSignature>,
     pub(super) before: Option<VersionSignature>,
-    /// Whether damaged files of it were put right.
+    /// True if damaged files of the version were replaced.
     pub(super) is_healed: bool,
-    /// What followers were told.
+    /// The switch that was announced to followers.
     pub(super) announced: Option<AnnouncedSwitch>,
     pub(super) outcome: Outcome,
-    /// What it was made of, if it came to that.
+    /// The deployed commit; `None` if the work ended before it was known.
     pub(super) made_of: Option<DeployedCommit>,
-    /// What is held back until everybody is told.
+    /// Compiles that are paused until all programs are notified.
     pub(super) pauses: Vec<Box<dyn CompilePause>>,
 }
 
-/// Why a piece of work failed.
+/// Reason that a piece of work failed.
 #[derive(Debug, thiserror::Error)]
 enum PerformError {
     #[error(transparent)]
@@ -90,10 +90,10 @@ enum PerformError {
     Store(#[from] StoreError),
 }
 
-/// What is worked with.
+/// The shared services that a piece of work uses.
 #[derive(Clone, Debug)]
 pub(super) struct Tools {
-    /// By one state of the settings.
+    /// The deployer for one state of the settings.
     pub(super) deployer: Deployer,
     pub(super) current: Arc<Current>,
     pub(super) store: Store,
@@ -101,10 +101,10 @@ pub(super) struct Tools {
     pub(super) others: DeploymentListeners,
 }
 
-/// A look at the sources, or why the settings that name them cannot be used.
+/// A resolve round over the sources, or the error of the settings that name them.
 pub(super) type Look = Result<Arc<ResolveRound>, Arc<R10kFileError>>;
 
-/// Does what is asked for.
+/// Performs a piece of work.
 pub(super) async fn perform(tools: &Tools, round: &Look, work: &Work) -> Performed {
     let mut performed = Performed {
         before: tools.deployer.versions().live(&work.environment),
@@ -175,7 +175,7 @@ async fn deploy(
     finish(tools, work, built, performed).await
 }
 
-/// Makes live what was built, unless that is only tried.
+/// Makes the built version live, unless this is a dry run.
 async fn finish(
     tools: &Tools,
     work: &Work,
@@ -196,7 +196,7 @@ async fn finish(
     match work.action.is_dry() {
         true => {
             tell(tools, work, &built.signature, performed);
-            // It would be refused by then.
+            // The switch would be refused then.
             if performed.before.as_ref() != Some(&built.signature) {
                 unpinned(tools, &work.environment).await?;
             }
@@ -206,7 +206,7 @@ async fn finish(
     Ok(())
 }
 
-/// Builds; those outside are told meanwhile that it begins.
+/// Builds the version, and meanwhile notifies observers that the deployment begins.
 async fn building(
     tools: &Tools,
     work: &Work,
@@ -226,7 +226,7 @@ async fn building(
     Ok(built?)
 }
 
-/// `None`: no branch of its source is the environment, so no forge shows it.
+/// `None` if the environment is not a branch of its source, so that no forge shows it.
 fn made_of(found: &FoundEnvironment) -> Option<DeployedCommit> {
     Some(DeployedCommit {
         source: found.source.name.clone(),
@@ -240,7 +240,7 @@ async fn begun(tools: &Tools, work: &Work, made_of: &DeployedCommit) {
     future::join_all(observers.map(|it| it.begun(&work.environment, made_of))).await;
 }
 
-/// The environment, if a source has it. Asks all sources: two of them may want the same name.
+/// The environment, if a source has it. Lists all sources, since two of them may define the same name.
 async fn find(
     tools: &Tools,
     round: &ResolveRound,
@@ -250,7 +250,7 @@ async fn find(
     Ok(environments.found.remove(environment))
 }
 
-/// Fills in what a version is made of and what is different from what is live.
+/// Fills in the parts of a version and its differences from the live version.
 fn tell(tools: &Tools, work: &Work, signature: &VersionSignature, performed: &mut Performed) {
     let versions = tools.deployer.versions();
     performed.signature = Some(signature.clone());
@@ -273,7 +273,7 @@ async fn switch(
     tell(tools, work, signature, performed);
     if performed.before.as_ref() == Some(signature) {
         if performed.is_healed {
-            // Others that hold parsed code let go of it, as at any switch.
+            // Other programs flush their caches of parsed code, as at any switch.
             switch_here(tools, work, signature, performed).await?;
         }
         return Ok(());
@@ -304,7 +304,7 @@ async fn switch(
     Ok(())
 }
 
-/// Waits for plans and switches.
+/// Waits for plans and jobs that hold the environment, and switches.
 async fn switch_here(
     tools: &Tools,
     work: &Work,
@@ -312,13 +312,13 @@ async fn switch_here(
     performed: &mut Performed,
 ) -> Result<VersionSwitch, PerformError> {
     let _hold = held(tools, work, signature).await?;
-    // Only now: it may have been pinned while the plans went on.
+    // Checked only now, since the environment may have been pinned while plans were running.
     unpinned(tools, &work.environment).await?;
     pause(tools, performed).await;
     Ok(tools.deployer.switch(&work.environment, signature).await?)
 }
 
-/// Tells followers. If it cannot be written down, they learn it after the next start.
+/// Announces the switch to followers. If it cannot be stored, it is announced after the next start.
 async fn announce(
     tools: &Tools,
     work: &Work,
@@ -395,7 +395,7 @@ async fn remove(
     Ok(())
 }
 
-/// Holds back what must not meet the switch.
+/// Pauses compiles, which must not overlap with the switch.
 async fn pause(tools: &Tools, performed: &mut Performed) {
     for after in &tools.others.after {
         let paused = after.switching().await;
@@ -404,7 +404,7 @@ async fn pause(tools: &Tools, performed: &mut Performed) {
     }
 }
 
-/// Waits until nobody wants the environment to stay.
+/// Waits until no plan or job holds the environment.
 async fn held(
     tools: &Tools,
     work: &Work,
@@ -443,7 +443,7 @@ fn because(reason: &str) -> String {
 // === impl Performed ===
 
 impl Performed {
-    /// Of work that met a bug.
+    /// The outcome of work that failed because of a bug.
     pub(super) fn broken() -> Self {
         let mut performed = Self::default();
         performed.outcome.error = Some(DeploymentFault {
@@ -453,13 +453,13 @@ impl Performed {
         performed
     }
 
-    /// Whether another version is live now than before, or none, or the same with other bytes.
+    /// True if another version is live than before, or none, or the same with other bytes.
     pub(super) fn has_switched(&self, work: &Work) -> bool {
         let is_other = self.signature != self.before || self.is_healed;
         self.outcome.error.is_none() && !work.action.is_dry() && is_other
     }
 
-    /// A deployment as it will be written down.
+    /// The record of the deployment as it will be stored.
     pub(super) fn deployment(&self, begun: Deployment) -> Deployment {
         Deployment {
             state: self.state(),

@@ -1,8 +1,8 @@
 //! Verification of the whole code store on demand: [`CodeManager::verify`].
 //!
-//! The rules that must hold: the store is read by one verification at a time, and not on after its caller is gone
-//! or the server stops; damaged versions are replaced by deployments, so each stands in the history and waits for
-//! others of its environment.
+//! Invariants: one verification reads the store at a time, and ends when its caller is gone or the server stops;
+//! damaged versions are replaced by deployments, so each repair is in the history and waits for other deployments
+//! of its environment.
 
 use std::sync::Arc;
 
@@ -17,14 +17,14 @@ use code_store::version::VersionSignature;
 // === impl CodeManager ===
 
 impl CodeManager {
-    /// Compares the code store with its hashes; with `repair`, replaces what is damaged.
+    /// Compares the code store with its hashes; with `repair`, replaces damaged contents and versions.
     pub async fn verify(
         &self,
         repair: bool,
         by: DeploymentRequester,
     ) -> Result<StoreVerification, VerifyError> {
         let cut = self.inner.stop.child_token();
-        // Ends the reading when the caller is gone.
+        // Stops the verification when the caller is gone.
         let _cut = cut.clone().drop_guard();
         let _one = Arc::clone(&self.inner.verifying).lock_owned().await;
         let deployer = self.inner.tools.current.last();

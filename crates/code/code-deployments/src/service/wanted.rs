@@ -1,7 +1,7 @@
-//! What is to be done with which environments, where all are meant.
+//! The work of requests for all environments.
 //!
-//! The rule that must hold: what came from the staging directory is another tool's, and what came from a source is
-//! not; neither takes the other's environments away.
+//! Invariant: an environment from the staging directory belongs to another tool, and one from a source does not;
+//! neither kind of request removes environments of the other kind.
 
 use environments::EnvironmentName;
 
@@ -14,8 +14,8 @@ use code_store::lock::is_module_name;
 // === impl CodeManager ===
 
 impl CodeManager {
-    /// What makes all environments what their branches are: those that the sources have are deployed, those
-    /// that no source has any more are taken away.
+    /// The work that brings all environments to the state of their branches: environments of the sources are
+    /// deployed, and those that no source has any more are removed.
     pub async fn all(
         &self,
         dry_run: bool,
@@ -34,7 +34,7 @@ impl CodeManager {
         Ok(wanted)
     }
 
-    /// What makes these modules anew in all environments that have any of them.
+    /// The work that deploys these modules in all environments that have any of them.
     pub async fn all_modules(
         &self,
         names: &[String],
@@ -51,7 +51,7 @@ impl CodeManager {
                     let mut modules = lock.modules.iter();
                     modules.any(|module| is_module_name(&module.name, name))
                 };
-                // Only those that it has: others have the others.
+                // Only the modules that this environment has.
                 let names: Vec<String> = names.iter().filter(has).cloned().collect();
                 if !names.is_empty() {
                     wanted.push((environment, DeploymentAction::Modules { names, dry_run }));
@@ -62,8 +62,8 @@ impl CodeManager {
         .await
     }
 
-    /// What makes all environments what the staging directory has: its environments are published, those
-    /// that came from there and are not there any more are taken away.
+    /// The work that brings all environments to the state of the staging directory: its environments are published,
+    /// and those that came from there and are no longer there are removed.
     pub async fn all_staged(
         &self,
     ) -> Result<Vec<(EnvironmentName, DeploymentAction)>, SubmitError> {

@@ -1,13 +1,13 @@
-//! A part of an environment anew: [`modules`], [`control`].
+//! Deploys a part of an environment: [`modules`], [`control`].
 //!
-//! The rule that must hold: where nothing is live yet, all of it is made, since a part alone is no environment.
+//! Invariant: if no version is live yet, the whole environment is deployed, since a part alone is incomplete.
 
 use std::sync::Arc;
 
 use super::{Look, PerformError, Performed, Tools, Work, building, deploy, find, finish};
 use code_store::lock::is_module_name;
 
-/// Some modules anew. They all are where nothing is live yet.
+/// Deploys some modules, or the whole environment if no version is live yet.
 pub(super) async fn modules(
     tools: &Tools,
     round: &Look,
@@ -37,7 +37,7 @@ pub(super) async fn modules(
     }
 }
 
-/// The control repository anew, and modules as they are; they are anew where nothing is live yet.
+/// Deploys the control repository and keeps the modules; deploys both if no version is live yet.
 pub(super) async fn control(
     tools: &Tools,
     round: &Look,

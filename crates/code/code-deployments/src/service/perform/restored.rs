@@ -1,12 +1,12 @@
-//! Versions that are here already: made whole before they become live, or by themselves.
+//! Repairs existing versions, before they become live or on their own.
 //!
-//! The rule that must hold: no version with files that are known to be damaged becomes live.
+//! Invariant: no version with files that are known to be damaged becomes live.
 
 use super::{PerformError, Performed, Tools, Work, pause, switch, tell};
 use crate::deployer::{RestoredVersion, healed_note};
 use code_store::version::VersionSignature;
 
-/// Makes a version live that is here, and whole before that.
+/// Repairs an existing version and then makes it live.
 pub(super) async fn switch_to_whole(
     tools: &Tools,
     work: &Work,
@@ -23,7 +23,7 @@ pub(super) async fn switch_to_whole(
     switch(tools, work, signature, performed).await
 }
 
-/// Makes a version whole. Those that hold parsed code of it let go of it, if it is live.
+/// Repairs a version. If it is live, programs that cache its parsed code flush their caches.
 pub(super) async fn repair(
     tools: &Tools,
     work: &Work,

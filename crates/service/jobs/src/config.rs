@@ -1,7 +1,7 @@
 //! The settings of the engine, each with its default.
 //!
-//! [`JobsConfig`]; the rule: the defaults are those of [`crate::defaults`], and a test may shrink
-//! every interval.
+//! Invariant of [`JobsConfig`]: the defaults are those of [`crate::defaults`], and a test may
+//! shrink every interval.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,50 +14,51 @@ use crate::defaults;
 use crate::file_server::FileServer;
 use crate::resolve::{Nobody, Resolve};
 
-/// How the engine works.
+/// Settings of the job engine.
 #[derive(Clone, Debug)]
 pub struct JobsConfig {
     /// Actions in flight at once over all jobs.
     pub task_concurrency: usize,
     /// Puppet runs in flight at once over all jobs, beside the actions.
     pub global_concurrent_compiles: usize,
-    /// Those who know nodes.
+    /// Source of knowledge about nodes: inventory and classifier.
     pub resolve: Arc<dyn Resolve>,
-    /// `https://HOST`, where the reports of Puppet runs are shown; `None`: nowhere.
+    /// `https://HOST` of the console that shows the reports of Puppet runs; `None`: no links to
+    /// reports.
     pub console_url: Option<String>,
     /// The server that agents fetch files of tasks from; `None`: those of their own configuration.
     pub file_server: Option<FileServer>,
-    /// How long one run may take when its job names no timeout.
+    /// Timeout of one run if its job names none.
     pub run_timeout: Duration,
-    /// How often a node with a run in flight is asked.
+    /// Interval between status queries to a node with a run in flight.
     pub poll_interval: Duration,
-    /// How many such requests in a row may stay unanswered.
+    /// Consecutive status queries that may stay unanswered before the run counts as lost.
     pub poll_limit: u32,
-    /// How long a told agent has to report a cancelled action.
+    /// Time that an agent has to report a cancelled action.
     pub cancel_grace: Duration,
-    /// How long queued runs wait for their nodes after a restart.
+    /// Time that queued runs wait for their nodes after a restart.
     pub reconnect_grace: Duration,
     /// Wait of a queued run for a node that went away before its turn, or has not come back since
     /// the restart.
     pub away_grace: Duration,
     /// Time for which changes of presence are collected before they are written.
     pub presence_interval: Duration,
-    /// How often the timers are looked at.
+    /// Interval at which the timers are checked.
     pub tick: Duration,
-    /// How long a ping waits.
+    /// Timeout of a ping.
     pub ping_timeout: Duration,
     /// Age at which finished jobs are deleted; `None`: never.
     pub prune_after: Option<Duration>,
-    /// How often that is looked after.
+    /// Interval between two searches for jobs to delete.
     pub prune_every: Duration,
-    /// Where jobs are remembered that were answered with an error and may have been kept all the
-    /// same (the store was lost at their very commit): they never start, not even after a
-    /// restart. `None`: after a restart they do.
+    /// Directory that records jobs which were answered with an error but may be stored all the same
+    /// (the store was lost during their commit): they never start, not even after a restart.
+    /// `None`: after a restart they do.
     pub withdrawals: Option<PathBuf>,
-    /// Where files of nodes are kept that plans download, for each plan job in a directory of its own;
+    /// Directory for files that plans download from nodes, with a subdirectory for each plan job;
     /// `None`: plans download nothing.
     pub downloads: Option<PathBuf>,
-    /// Who is told what belongs to which request.
+    /// Tracer that correlates the engine's spans with the requests they belong to.
     pub tracer: Tracer,
     /// The time of day.
     pub clock: Arc<dyn Clock>,

@@ -9,10 +9,12 @@ pub const TASK_CONCURRENCY: usize = 250;
 /// first, which takes a core of a server for seconds.
 pub const CONCURRENT_COMPILES: usize = 8;
 
-/// How often a node with a run in flight is asked, and how often it may stay silent, before the
-/// run counts as lost: 35 x 12 s = 7 minutes, PE's `allowed_pcp_status_requests`.
+/// Interval between status queries to a node with a run in flight. The node may leave
+/// [`POLL_LIMIT`] of them unanswered before the run counts as lost: 35 x 12 s = 7 minutes, PE's
+/// `allowed_pcp_status_requests`.
 pub const POLL_INTERVAL: Duration = Duration::from_secs(12);
-/// See [`POLL_INTERVAL`].
+/// Consecutive unanswered status queries, one every [`POLL_INTERVAL`], after which a run counts as
+/// lost.
 pub const POLL_LIMIT: u32 = 35;
 
 /// Status requests without an answer after which the end of the wait is written down, so that a
@@ -24,20 +26,20 @@ pub const SILENCE_NOTED: u32 = 2;
 /// left of its wait: as long as a fleet takes to come back ([`AWAY_GRACE`]).
 pub const SILENCE_AFTER_RESTART: Duration = AWAY_GRACE;
 
-/// How long one run may take when its job names no timeout. A day: long enough for any sane
-/// action, short enough that a hung one gives its slot back.
+/// Timeout of one run if its job names none. A day: long enough for any sane action, short enough
+/// that a hung one gives its slot back.
 pub const RUN_TIMEOUT: Duration = Duration::from_secs(24 * 3_600);
 
 /// The longest timeout that may be asked for: as long as a finished job is kept.
 pub const RUN_TIMEOUT_MAX: Duration = Duration::from_secs(30 * 24 * 3_600);
 
-/// How long an agent has to end a cancelled action and to report it. The agent itself waits 5 s
+/// Time that an agent has to end a cancelled action and to report it. The agent itself waits 5 s
 /// between TERM and KILL; as much again for the report.
 pub const CANCEL_GRACE: Duration = Duration::from_secs(10);
 
-/// How long a restarted engine waits for the nodes of runs that were queued before, from when it
-/// starts to run: agents come back within some 20 s in a storm of 10,000, but one that was away for
-/// long waits some minutes between its tries, and a remote broker has to come back first.
+/// Time that a restarted engine, from its start, waits for the nodes of runs that were queued
+/// before: agents come back within some 20 s in a storm of 10,000, but one that was away for long
+/// waits some minutes between its tries, and a remote broker has to come back first.
 pub const RECONNECT_GRACE: Duration = Duration::from_secs(5 * 60);
 
 /// Wait of a queued run, without a slot, for a node that was connected when the job was made and is
@@ -53,20 +55,21 @@ pub const PRESENCE_CHANGES: usize = 1_000;
 /// Nodes read at a time when the engine starts.
 pub const PRESENCE_PAGE: u32 = 10_000;
 
-/// How often the timers of runs in flight are looked at. One pass over at most
+/// Interval at which the timers of runs in flight are checked. One pass covers at most
 /// [`TASK_CONCURRENCY`] runs; a timeout is late by this much at most.
 pub const TICK: Duration = Duration::from_secs(1);
 
-/// How long the end of a Puppet run waits for its report, which goes from the agent to a server and
-/// from there to PuppetDB while the agent tells how it went: seconds, more when PuppetDB is behind.
+/// Time that the end of a Puppet run waits for its report, which goes from the agent to a server
+/// and from there to PuppetDB while the agent sends its result: seconds, more when PuppetDB is
+/// behind.
 pub const REPORT_WAIT: Duration = Duration::from_secs(30);
 
 /// Nodes whose facts are asked for at once: PuppetDB answers each in some 10 ms, so 10,000 nodes take
 /// 6 s.
 pub const LOOK_UPS: usize = 16;
 
-/// How long a new Puppet job waits for its nodes' versions of Puppet, which PuppetDB tells of 5,000
-/// nodes in well under a second. Longer, and the person who waits would be kept for a check that each
+/// Time that a new Puppet job waits for its nodes' Puppet versions, which PuppetDB returns for
+/// 5,000 nodes in well under a second. A longer wait would delay the caller for a check that each
 /// node makes itself.
 pub const VERSIONS_WAIT: Duration = Duration::from_secs(3);
 
@@ -78,15 +81,15 @@ pub const CLASSIFICATIONS: usize = 2;
 /// told in seconds.
 pub const CLOCK_JITTER_MS: i64 = 1_000;
 
-/// Nodes that failed and are named where that keeps others from starting.
+/// Failed nodes named in a message about a failure that keeps other nodes from starting.
 pub const FAILED_NAMED: usize = 5;
 
-/// How many times a request is sent again to an agent that proved it never got it.
+/// Times that a request is sent again to an agent that proved it never got it.
 pub const RESEND_LIMIT: u8 = 10;
 /// A request is not sent again when it was first sent longer ago: an agent's spool may have been
 /// purged since (the shortest sensible purge is an hour), so `unknown` would prove nothing.
 pub const RESEND_MAX_AGE: Duration = Duration::from_secs(3_600);
-/// How many times a node whose queue in the broker is full is tried, one [`TICK`] apart.
+/// Attempts to send to a node whose queue in the broker is full, one [`TICK`] apart.
 pub const BUSY_LIMIT: u8 = 10;
 
 /// Changes in one commit. 1,024 results of 2 KB are a 2 MB transaction, some 20 ms of work beside
@@ -98,8 +101,8 @@ pub const PENDING_CHANGES: usize = 2 * COMMIT_CHANGES;
 pub const PENDING_BYTES: usize = 64 * 1_024 * 1_024;
 /// Messages read from the inbox in one turn, so that commands and timers get theirs.
 pub const INBOX_TURN: usize = 256;
-/// Results larger than this are shaped on a blocking thread (parsing runs at some 500 MB/s: 64 KiB
-/// are 0.1 ms of everybody's time).
+/// Results larger than this are shaped on a blocking thread (parsing runs at some 500 MB/s, so 64
+/// KiB hold up the engine for 0.1 ms).
 pub const INLINE_RESULT_BYTES: usize = 64 * 1_024;
 /// Large results being shaped at once; more wait in the inbox. 4 x 64 MB at worst.
 pub const SHAPING: usize = 4;
@@ -131,7 +134,7 @@ pub const LIVE_QUEUE_BYTES: u64 = 4 * 1_024 * 1_024;
 /// Bounds of the output one agent may send ahead of the readers; between them it is the queue
 /// divided by the runs in flight (4 MiB / 250 = 16 KiB).
 pub const LIVE_WINDOW_MIN: u64 = 1_024;
-/// See [`LIVE_WINDOW_MIN`].
+/// Upper bound of that window, in bytes; see [`LIVE_WINDOW_MIN`].
 pub const LIVE_WINDOW_MAX: u64 = 64 * 1_024;
 /// Chunks in a subscriber's queue, whatever their size.
 pub const LIVE_CHUNKS: usize = 4_096;
@@ -144,15 +147,16 @@ pub const LIVE_EVENTS: usize = 500;
 
 /// Pings under way at once in one call.
 pub const PINGS: usize = 256;
-/// How long a ping waits for its answer.
+/// Time that a ping waits for its answer.
 pub const PING_TIMEOUT: Duration = Duration::from_secs(10);
-/// The environment of a node of which neither the classifier nor a Puppet run says one: Puppet's own
-/// default.
+/// The environment of a node for which neither the classifier nor a Puppet run names one: Puppet's
+/// own default.
 pub const UNKNOWN_ENVIRONMENT: &str = "production";
 /// Nodes of one job or ping: twice the largest fleet that one server is meant for.
 pub const SCOPE_NODES: usize = 100_000;
 
-/// Where a plan wants files of nodes to be kept, below its own directory: a path has 4,096 bytes at most.
+/// Length of the path, below a plan's own directory, where the plan keeps files of nodes: a path
+/// has 4,096 bytes at most.
 pub const DESTINATION_BYTES: usize = 1_024;
 /// One part of a path, on every file system of Linux.
 pub const FILE_NAME_BYTES: usize = 255;
@@ -162,14 +166,14 @@ pub const USER_BYTES: usize = 256;
 
 /// Age at which finished jobs are deleted, PE's `job_prune_days_threshold`.
 pub const PRUNE_AFTER: Duration = Duration::from_secs(30 * 24 * 3_600);
-/// How often that is looked after.
+/// Interval between two searches for jobs to delete.
 pub const PRUNE_EVERY: Duration = Duration::from_secs(3_600);
 
 /// Runs of one job that have spans; of a larger job every n-th has. Three spans each are 768, a
 /// good third of the queue to the collector (2,048 by default).
 pub const TRACED_RUNS: usize = 256;
 
-/// How long shutdown waits for the commit under way.
+/// Time that shutdown waits for the commit under way.
 pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 
 /// Largest environment variable of a process with its name and final NUL, Linux's `MAX_ARG_STRLEN`: 32 pages.

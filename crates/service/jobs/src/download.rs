@@ -1,9 +1,10 @@
-//! Files of nodes that are kept on the server: where ([`Place`]), and what becomes of a node's answer
-//! ([`Landing::shape`]).
+//! Files of nodes that are stored on the server: their destination ([`Place`]) and the result made
+//! of a node's answer ([`Landing::shape`]).
 //!
-//! The rules: what a node calls its files is believed nowhere; all of it lands in a directory that is made
-//! anew, so there is no link to follow, and takes its place whole. It is on the disk before the outcome is
-//! written, so an outcome that is told again leaves the same files.
+//! Invariants: the file names that a node reports are never trusted; all files are written into a
+//! new directory, so there is no link to follow, and that directory replaces the old one as a
+//! whole. It is on the disk before the outcome is written, so an outcome that is delivered again
+//! leaves the same files.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -24,25 +25,25 @@ use crate::outcome::{self, Circumstances, Shaped};
 
 const KIND: &str = "tutti/download-error";
 
-/// Two downloads to the same place take it one after the other.
+/// Serializes downloads to the same destination.
 static TAKING: Mutex<()> = Mutex::new(());
 
-/// Where the files of a job go.
+/// Destination of the files of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Place {
-    /// There is one directory in it for each node.
+    /// Directory with one subdirectory for each node.
     directory: PathBuf,
-    /// What the file or directory is called there.
+    /// Name of the file or directory in it.
     name: String,
 }
 
-/// Where the files of a node go.
+/// Destination of the files of one node.
 pub(crate) struct Landing {
     pub(crate) place: Arc<Place>,
     pub(crate) certname: Certname,
 }
 
-/// Why nothing was kept.
+/// Reason that no file was stored.
 #[derive(Debug, thiserror::Error)]
 enum KeepError {
     #[error("the node told {0:?}, which is no path in a directory")]
@@ -60,7 +61,7 @@ enum KeepError {
 // === impl Place ===
 
 impl Place {
-    /// Below `root`, for a plan job.
+    /// The destination below `root` for a plan job.
     pub(crate) fn new(
         root: &Path,
         plan_job: i64,
@@ -82,7 +83,7 @@ impl Place {
     }
 }
 
-/// Whether it stays in the directory that it is put in, whatever is in there.
+/// True if the relative path stays inside its directory, whatever the directory contains.
 fn is_inside(path: &str) -> bool {
     path.split('/').all(|part| {
         !matches!(part, "" | "." | "..") && !part.contains('\0') && part.len() <= FILE_NAME_BYTES
@@ -92,7 +93,7 @@ fn is_inside(path: &str) -> bool {
 // === impl Landing ===
 
 impl Landing {
-    /// A run's end. Blocks on the disk.
+    /// Shapes the end of a run. Blocks on the disk.
     pub(crate) fn shape(&self, told: &ActionResult, known: Circumstances) -> Shaped {
         if told.exitcode != 0 || told.cancelled || told.timed_out {
             return outcome::shape(told, known, None);
@@ -142,7 +143,7 @@ impl Landing {
     }
 }
 
-/// Writes all of it at `top`, where nothing is.
+/// Writes everything that was collected to `top`, which must not exist.
 fn write(top: &Path, collected: &Collected) -> Result<(), KeepError> {
     if collected.items.len() > COLLECT_ITEMS {
         return Err(KeepError::TooMuch);
@@ -184,7 +185,7 @@ fn directory(path: &Path) -> Result<(), KeepError> {
     })
 }
 
-/// What was there before goes.
+/// Moves the new directory into place; existing files there are removed.
 fn take_place(incoming: tempfile::TempDir, directory: &Path) -> io::Result<()> {
     let _taking = TAKING.lock().unwrap_or_else(PoisonError::into_inner);
     match std::fs::remove_dir_all(directory) {
@@ -192,13 +193,13 @@ fn take_place(incoming: tempfile::TempDir, directory: &Path) -> io::Result<()> {
         _ => {}
     }
     std::fs::rename(incoming.path(), directory)?;
-    // It is not there any more under that name.
+    // The directory no longer exists under its temporary name.
     let _ = incoming.keep();
     let parent = directory.parent().unwrap_or(directory);
     File::open(parent)?.sync_all()
 }
 
-/// The plan jobs that have something below `root`.
+/// The plan jobs that have files below `root`.
 pub(crate) fn plan_jobs(root: &Path) -> io::Result<Vec<i64>> {
     let entries = match std::fs::read_dir(root) {
         Ok(entries) => entries,
@@ -209,7 +210,7 @@ pub(crate) fn plan_jobs(root: &Path) -> io::Result<Vec<i64>> {
     Ok(numbers.collect())
 }
 
-/// Removes what a plan job has there.
+/// Removes the files of a plan job below `root`.
 pub(crate) fn remove(root: &Path, plan_job: i64) -> io::Result<()> {
     std::fs::remove_dir_all(root.join(plan_job.to_string()))
 }

@@ -1,7 +1,7 @@
 //! The handle that the rest of the server holds.
 //!
-//! [`Jobs`] is cheap to clone; behind it are the engine and the pruner. The rule: what it answers
-//! is durable, and after [`Jobs::shutdown`] nothing of it runs any more.
+//! [`Jobs`] is cheap to clone; behind it are the engine and the pruner. Invariant: its answers are
+//! durable, and after [`Jobs::shutdown`] none of its tasks runs any more.
 
 use std::fmt;
 use std::io;
@@ -56,7 +56,7 @@ struct Shared {
     asks: Arc<Asks>,
     metrics: Arc<Metrics>,
     prune: Arc<Notify>,
-    /// Set when the engine ended without being told to.
+    /// Set when the engine ended without a shutdown request.
     lost: watch::Receiver<Option<EngineLost>>,
     puppet_over: watch::Receiver<u64>,
     returning: Arc<ReturningNodes>,
@@ -65,7 +65,7 @@ struct Shared {
     tasks: TaskTracker,
 }
 
-/// Why the engine cannot start.
+/// Reason that the engine cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The unfinished jobs cannot be read.
@@ -74,20 +74,20 @@ pub enum StartError {
     /// Without this it is not known which of them must not start.
     #[error("cannot read {}, which names jobs that must not start", path.display())]
     Withdrawals {
-        /// The directory.
+        /// The directory that records withdrawn jobs.
         path: PathBuf,
-        /// Why.
+        /// The error from reading that directory.
         source: io::Error,
     },
 }
 
-/// Why a job was not stopped.
+/// Reason that a job was not stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum StopError {
-    /// There is no such job.
+    /// No job has this number.
     #[error("unknown job {0}")]
     UnknownJob(JobNumber),
-    /// The store cannot say.
+    /// The store cannot be read.
     #[error("cannot read the job")]
     Store(#[from] StoreError),
     /// The server is shutting down.
@@ -95,16 +95,16 @@ pub enum StopError {
     ShuttingDown,
 }
 
-/// Why the engine ended without being told to.
+/// Reason that the engine ended without a shutdown request.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum EngineLost {
-    /// The store is lost to it.
+    /// The store accepts no more writes.
     #[error("the store takes nothing any more")]
     Store(#[from] StoreError),
-    /// A bug.
+    /// A bug in the engine.
     #[error("the job engine broke (a bug; please report it): {0}")]
     Broken(String),
-    /// The fabric that it is connected to is gone.
+    /// The connection to the broker fabric has closed.
     #[error("the messages between brokers and the job engine came to an end")]
     Fabric,
 }
@@ -112,7 +112,7 @@ pub enum EngineLost {
 // === impl Jobs ===
 
 impl Jobs {
-    /// Starts the engine and takes up the jobs that were going on before.
+    /// Starts the engine and resumes the unfinished jobs of the previous process.
     pub async fn start(
         config: JobsConfig,
         store: Store,
@@ -178,7 +178,7 @@ impl Jobs {
             if let Some(reason) = &reason {
                 tracing::error!(%reason, "the job engine has ended by itself");
             }
-            // Nobody is answered from now on.
+            // No request is answered from now on.
             ending.cancel();
             lost_sender.send_replace(reason);
         });
@@ -229,13 +229,14 @@ impl Jobs {
         })
     }
 
-    /// Time since the begin of a job, by a clock that is never set; `None` if the job is not running.
+    /// Time since the start of a job, by a clock that is never set; `None` if the job is not
+    /// running.
     pub fn elapsed(&self, job: JobNumber) -> Option<Duration> {
         self.shared.running.elapsed(job)
     }
 
-    /// The time of day of a deadline that is stored by the steady clock, for people. The two clocks differ only if the
-    /// machine's was set.
+    /// Converts a deadline stored by the steady clock to the time of day, for display. The two
+    /// clocks differ only if the machine's clock was set.
     pub fn time_of_day(&self, steady_ms: i64) -> i64 {
         let clock = &self.shared.config.clock;
         let set_ms = clock.now_ms().saturating_sub(clock.steady_ms());
@@ -252,7 +253,7 @@ impl Jobs {
         if let Some((plan, owner)) = &plan {
             Box::pin(self.plans().step(*plan, owner)).await?;
         }
-        // Boxed, so that whoever starts a job is not as large as all that is looked up for it.
+        // Boxed, so that the caller's future does not hold the whole state of the preparation.
         let job = Box::new(Box::pin(self.shared.preparation.prepare(request)).await?);
         match (self.submit(job).await, plan) {
             // The plan may have ended meanwhile; then the store refused its step.
@@ -270,29 +271,30 @@ impl Jobs {
         PlanJobs::new(store.clone(), Arc::clone(&config.clock))
     }
 
-    /// Runs Puppet; as [`Jobs::run_task`].
+    /// Runs Puppet; guarantees the same as [`Jobs::run_task`].
     pub async fn deploy(&self, request: DeployRequest) -> Result<JobNumber, DeployError> {
         let job = Box::new(Box::pin(self.shared.preparation.prepare_deploy(request)).await?);
         Ok(self.submit(job).await?)
     }
 
-    /// Changes whenever a job of Puppet runs is over, after that is written down.
+    /// Changes whenever a job of Puppet runs has ended, after that is durable.
     pub fn puppet_over(&self) -> watch::Receiver<u64> {
         self.shared.puppet_over.clone()
     }
 
-    /// The nodes that were connected when the last server ended, are not back yet, and are still waited for;
-    /// by name. Read before the connected nodes, these and those are every node that counts as there.
+    /// The nodes, by name, that were connected when the previous server process ended, are not back
+    /// yet, and are still waited for. If read before the connected nodes, both lists together are
+    /// every node that counts as connected.
     pub fn returning_nodes(&self) -> Vec<Certname> {
         self.shared.returning.all(Instant::now())
     }
 
-    /// How long returning nodes are waited for.
+    /// Time that returning nodes are waited for.
     pub fn returning_grace(&self) -> Duration {
         self.shared.config.away_grace
     }
 
-    /// The nodes that a scope comes to, for a command in this environment.
+    /// The nodes that a scope resolves to, for a command in this environment.
     pub async fn targets(
         &self,
         scope: &Scope,
@@ -319,8 +321,8 @@ impl Jobs {
         Ok(answer.await.map_err(|_| SubmitError::Unanswered)??)
     }
 
-    /// Stops a job: nothing new starts; by force, what runs is told to end. Returns when that is
-    /// durable. A job that is over, or stopping already, is left as it is.
+    /// Stops a job: nothing new starts; with `force`, running actions are cancelled. Returns when
+    /// that is durable. A job that is over, or stopping already, is left as it is.
     pub async fn stop(&self, job: JobNumber, force: bool) -> Result<(), StopError> {
         let (reply, answer) = oneshot::channel();
         self.command(Command::Stop { job, force, reply })
@@ -333,7 +335,7 @@ impl Jobs {
         Ok(())
     }
 
-    /// Asks nodes for a sign of life through the broker; results in the order asked.
+    /// Pings nodes through the broker; results in the order asked.
     pub async fn ping(&self, nodes: &[Certname]) -> Vec<Ping> {
         let Shared {
             fabric,
@@ -346,7 +348,7 @@ impl Jobs {
     }
 
     /// Sends a blocking request to a node and waits for its results. Only for actions that change
-    /// nothing: nobody remembers it, and an answer that comes too late is lost.
+    /// nothing: the request is not stored, and an answer that comes too late is lost.
     pub async fn ask(
         &self,
         certname: &Certname,
@@ -362,24 +364,24 @@ impl Jobs {
             .map_err(|error| AskError::Unreadable(error.to_string()))
     }
 
-    /// Counters and gauges.
+    /// Counters and gauges of the engine.
     pub fn metrics(&self) -> &Arc<Metrics> {
         &self.shared.metrics
     }
 
-    /// Looks for old jobs to delete now.
+    /// Triggers a search for old jobs to delete now.
     pub fn prune_soon(&self) {
         self.shared.prune.notify_one();
     }
 
-    /// Returns when the engine has ended without being told to, with the reason: its store takes
-    /// nothing any more (it was closed, or another server took the database over), or it broke.
-    /// Nothing more can be done then but to end the process: a new one takes the jobs up again.
+    /// Returns when the engine has ended without a shutdown request, with the reason: its store
+    /// accepts no more writes (it was closed, or another server took the database over), or a bug.
+    /// The only remedy is to end the process: a new one resumes the jobs.
     pub async fn lost(&self) -> EngineLost {
         let mut lost = self.shared.lost.clone();
         let error = match lost.wait_for(Option::is_some).await {
             Ok(error) => error.clone(),
-            // It ended in order.
+            // The engine ended in order.
             Err(_) => None,
         };
         match error {
@@ -388,8 +390,8 @@ impl Jobs {
         }
     }
 
-    /// Ends the engine: what is decided is written, what is marked is sent, nothing new starts.
-    /// Runs in flight go on; the next start asks about them.
+    /// Shuts the engine down: pending changes are written, requests marked for sending are sent,
+    /// and nothing new starts. Runs in flight go on; the next start queries their state.
     pub async fn shutdown(&self) {
         self.shared.stopped.cancel();
         self.shared.tasks.wait().await;
@@ -403,7 +405,7 @@ impl Jobs {
         &self.shared.store
     }
 
-    /// Whether the engine was told to end, or ended by itself.
+    /// True if the engine was told to end, or has ended by itself.
     pub(crate) fn is_stopping(&self) -> bool {
         self.shared.stopped.is_cancelled()
     }
@@ -416,14 +418,14 @@ impl Jobs {
     }
 }
 
-/// `told`: somebody had told the engine to end.
+/// `told`: a shutdown was requested.
 fn why_lost(ended: Result<Option<StoreError>, JoinError>, told: bool) -> Option<EngineLost> {
     match ended {
         Ok(Some(error)) => Some(EngineLost::Store(error)),
         Ok(None) if told => None,
         Ok(None) => Some(EngineLost::Fabric),
         Err(error) if error.is_panic() => Some(EngineLost::Broken(error.to_string())),
-        // The runtime ends.
+        // The async runtime is shutting down.
         Err(_) => None,
     }
 }

@@ -1,7 +1,7 @@
-//! What a job does on its nodes, and what follows from that.
+//! Kinds of jobs, and the differences between them.
 //!
-//! [`Kind`]; the rule: whatever differs between tasks, commands and Puppet runs (the module that is asked,
-//! the slots that are taken, the words of events, the shape of results) is chosen by it and nowhere else.
+//! Invariant of [`Kind`]: every difference between tasks, commands and Puppet runs (the requested
+//! module, the slots, the words of events, the shape of results) is chosen by it and nowhere else.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,18 +21,18 @@ use crate::program;
 use crate::scheduler::Pool;
 use crate::state::JobState;
 
-/// What a job does on its nodes.
+/// The kind of action that a job carries out on its nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
-    /// A task.
+    /// Runs a task.
     Task,
-    /// A line for the shell.
+    /// Runs a shell command line.
     Command,
-    /// A file of the server that is run.
+    /// Runs a script that is a file of the server.
     Script,
-    /// A file of the server that is put in place.
+    /// Copies a file of the server to the node.
     Upload,
-    /// A file of the node that is kept on the server.
+    /// Copies a file of the node to the server.
     Download,
     /// An on-demand Puppet run.
     Puppet,
@@ -44,13 +44,13 @@ pub(crate) struct Action {
     pub(crate) module: String,
     pub(crate) action: String,
     pub(crate) params: Arc<RawValue>,
-    /// Nodes that are reached over SSH by the job's own word.
+    /// SSH connections of nodes that the job requests to be reached over SSH.
     #[serde(default)]
     pub(crate) over_ssh: Arc<OverSsh>,
-    /// What agents without the module get in its place.
+    /// Task for agents without the module.
     #[serde(default)]
     pub(crate) task: Option<Arc<AsTask>>,
-    /// Where the files of a download go.
+    /// Destination on the server for the files of a download.
     #[serde(default)]
     pub(crate) place: Option<Arc<Place>>,
     /// Parameters in the form for stock agents.
@@ -58,14 +58,14 @@ pub(crate) struct Action {
     pub(crate) stock: Arc<StockParams>,
 }
 
-/// A task that does what a module does.
+/// A task that does the same as a module.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct AsTask {
     pub(crate) name: String,
     pub(crate) params: Box<RawValue>,
 }
 
-/// What agents of ours do beside `run`.
+/// Action that only Tutti's own agents have beside `run`.
 pub(crate) const RUN_WITH: &str = "run_with";
 
 /// The command of jobs that run Puppet.
@@ -74,7 +74,7 @@ pub(crate) const DEPLOY: &str = "deploy";
 // === impl Kind ===
 
 impl Kind {
-    /// Whose slots its runs take.
+    /// The pool whose slots its runs take.
     pub(crate) fn pool(self) -> Pool {
         match self {
             Self::Puppet => Pool::Compiles,
@@ -90,7 +90,7 @@ impl Kind {
         }
     }
 
-    /// From a job's command as it is stored.
+    /// Parses a job's command as stored.
     pub(crate) fn of(command: &str) -> Self {
         match command {
             DEPLOY => Self::Puppet,
@@ -102,7 +102,7 @@ impl Kind {
         }
     }
 
-    /// A job's command as it is stored, and what a job with it is called as a step of a plan.
+    /// A job's command as stored, and its name as a step of a plan.
     pub(crate) fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::Task => ("task", "plan_task"),
@@ -114,7 +114,8 @@ impl Kind {
         }
     }
 
-    /// A run's end from what its agent says of the action. `as_task`: a task stood in for the module.
+    /// Shapes the end of a run from the agent's result. `as_task`: a task was run instead of the
+    /// module.
     pub(crate) fn shape(
         self,
         as_task: bool,
@@ -126,7 +127,7 @@ impl Kind {
             Self::Command | Self::Script if as_task => program::of_task(result, known),
             Self::Command | Self::Script => program::shape(result, known),
             Self::Task | Self::Upload | Self::Puppet => outcome::shape(result, known, keep),
-            // Without its place it is not kept anywhere, least of all in the result.
+            // Without a destination the file is stored nowhere, least of all in the result.
             Self::Download => outcome::unreadable("where its files go is not known any more"),
         }
     }
@@ -152,8 +153,8 @@ impl Action {
         Self { over_ssh, ..self }
     }
 
-    /// As another user, or with variables; that is another action, so that agents which know only `run`
-    /// refuse it.
+    /// Runs the action as another user, or with environment variables; that is a separate action,
+    /// so that agents which know only `run` refuse it.
     pub(crate) fn with(self, run_as: Option<String>, env: BTreeMap<String, String>) -> Self {
         if run_as.is_none() && env.is_empty() {
             return self;
@@ -176,7 +177,8 @@ impl Action {
         }
     }
 
-    /// As the action that only agents of ours have, so that a stock agent refuses it and gets the task.
+    /// Uses the action that only Tutti's own agents have, so that a stock agent refuses it and gets
+    /// the task.
     pub(crate) fn of_our_agents(self) -> Self {
         if self.action == RUN_WITH {
             return self;
@@ -193,24 +195,24 @@ impl Action {
         }
     }
 
-    /// With a task for agents without the module.
+    /// Adds a task for agents without the module.
     pub(crate) fn or_task(self, name: &str, params: Box<RawValue>) -> Self {
         let name = name.to_owned();
         let task = Some(Arc::new(AsTask { name, params }));
         Self { task, ..self }
     }
 
-    /// Whose files are kept there.
+    /// Sets the destination on the server for downloaded files.
     pub(crate) fn at(self, place: Place) -> Self {
         let place = Some(Arc::new(place));
         Self { place, ..self }
     }
 
-    /// With the job's number, where the node is told it: Puppet writes it into its report.
+    /// Adds the job's number if the kind sends it to the node: Puppet writes it into its report.
     pub(crate) fn of_job(self, kind: Kind, job: JobNumber) -> Self {
         let Kind::Puppet = kind else { return self };
         let Ok(mut params) = action::decode::<Map<String, Value>>(&self.params) else {
-            // They were made from an object.
+            // The parameters were serialized from an object.
             return self;
         };
         params.insert("job".to_owned(), Value::from(job.to_string()));

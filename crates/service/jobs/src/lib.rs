@@ -1,8 +1,8 @@
-//! Jobs: tasks and Puppet runs on many nodes, at most once each, with every outcome known or said to be unknown.
+//! Jobs: tasks and Puppet runs on many nodes, at most once each, with every outcome known or
+//! recorded as unknown.
 //!
-//! [`Jobs`] is the handle; behind it one actor owns every job that is not over. The rules that all
-//! of this crate serves:
-//! - what a caller was told is durable;
+//! [`Jobs`] is the handle; behind it one actor owns every job that is not over. Invariants of the
+//! whole crate:
 //! - a request is sent only after the commit that says so, and a second time only when the agent
 //!   has proved that it never got the first;
 //! - a run's terminal state is never left, and a job's last event is its last.

@@ -1,8 +1,8 @@
 //! Watching a job: its committed events and, as it is written, its output.
 //!
-//! [`LiveSubscription`] is what a reader holds. The rules: events are read from the store, so none
-//! is lost however slow the reader is; output is queued in bounded memory, and only what the
-//! reader has taken lets the agents send more.
+//! [`LiveSubscription`] is the reader's handle. Invariants: events are read from the store, so none
+//! is lost however slow the reader is; output is queued in bounded memory, and the agents get new
+//! credit only for output that the reader has taken.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -18,24 +18,25 @@ use tokio::sync::{mpsc, watch};
 use crate::defaults::{LIVE_CHUNKS, LIVE_EVENTS, LIVE_QUEUE_BYTES};
 use crate::keys::{JobKey, RunKey};
 
-/// What a reader of a job sees.
+/// An event or a piece of output that a reader of a job receives.
 #[derive(Clone, Debug)]
 pub enum LiveEvent {
     /// A committed event; ids ascend.
     Event(EventRow),
     /// Output of an action, as it was written.
     Output {
-        /// The node.
+        /// Certname of the node that wrote the output.
         certname: Certname,
         /// Standard output or standard error.
         stream: Stream,
-        /// Where in the stream `bytes` stand; a gap to the bytes before was lost on the way (the
+        /// Offset of `bytes` in the stream; bytes missing before it were lost on the way (the
         /// result has them).
         offset: u64,
-        /// Any bytes.
+        /// The output itself; not necessarily UTF-8.
         bytes: Bytes,
     },
-    /// So many pieces of output were dropped because the reader was too slow. Events never are.
+    /// Number of pieces of output that were dropped because the reader was too slow. Events are
+    /// never dropped.
     Lagged(u64),
 }
 
@@ -49,7 +50,7 @@ pub struct LiveSubscription {
     feed: Option<Feed>,
 }
 
-/// The reader's end of what the engine sends.
+/// The reader's end of the channel from the engine.
 pub(crate) struct Feed {
     job: JobKey,
     chunks: mpsc::Receiver<Chunk>,
@@ -65,7 +66,7 @@ pub(crate) struct Feed {
     report_bytes: u64,
 }
 
-/// The engine's end.
+/// The engine's end of the channel.
 #[derive(Debug)]
 pub(crate) struct Watcher {
     chunks: mpsc::Sender<Chunk>,
@@ -80,7 +81,7 @@ pub(crate) struct Chunk {
     pub(crate) stream: Stream,
     pub(crate) offset: u64,
     pub(crate) bytes: Bytes,
-    /// Bytes of both streams up to and with this piece.
+    /// Total bytes of both streams up to and including this piece.
     pub(crate) passed: u64,
 }
 
@@ -90,13 +91,13 @@ struct Backlog {
     dropped: AtomicU64,
 }
 
-/// What a reader has taken since its last report.
+/// Output that a reader has taken since its last report.
 #[derive(Debug)]
 pub(crate) struct Taken {
     pub(crate) job: JobKey,
     /// Bytes passed, by run.
     pub(crate) runs: HashMap<RunKey, u64>,
-    /// Pieces were dropped: whatever was sent so far counts as taken.
+    /// Pieces were dropped: all output sent so far counts as taken.
     pub(crate) lagged: bool,
 }
 
@@ -142,8 +143,8 @@ impl LiveSubscription {
         }
     }
 
-    /// What comes next; `None` after the job's last event. May be dropped at any await and called
-    /// again without losing anything.
+    /// The next event or piece of output; `None` after the job's last event. May be dropped at any
+    /// await and called again without losing anything.
     pub async fn next(&mut self) -> Result<Option<LiveEvent>, StoreError> {
         loop {
             if let Some(event) = self.read.pop_front() {
@@ -163,14 +164,14 @@ impl LiveSubscription {
                 feed.lagged = true;
                 return Ok(Some(LiveEvent::Lagged(dropped)));
             }
-            // Output that is there was written before the events that are not read yet.
+            // Output in the queue was written before the events that are not read yet.
             if let Ok(chunk) = feed.chunks.try_recv() {
                 return Ok(Some(feed.take(chunk)));
             }
             let commits = *feed.commits.borrow();
             if feed.commits_read != Some(commits) {
                 self.read_events().await?;
-                // A full page may have more behind it.
+                // After a full page there may be more events.
                 if self.read.len() < LIVE_EVENTS
                     && let Some(feed) = &mut self.feed
                 {
@@ -182,7 +183,7 @@ impl LiveSubscription {
                 biased;
                 Some(chunk) = feed.chunks.recv() => return Ok(Some(feed.take(chunk))),
                 changed = feed.commits.changed() => if changed.is_err() {
-                    // The job is over: what is in the store is all.
+                    // The job is over: the store has all remaining events.
                     self.feed = None;
                 },
             }
@@ -234,10 +235,11 @@ impl Feed {
         }
     }
 
-    /// Tells the engine what the reader has taken, when it is worth a message. The reader asks for
-    /// the next thing, so it is done with what it got.
+    /// Reports to the engine the output that the reader has taken, once it is enough for a message.
+    /// The reader requests the next item, so it has processed the previous one.
     async fn report(&mut self) {
-        // A reader that has emptied its queue reports even little: the agent may wait for it.
+        // A reader that has emptied its queue reports even a small amount: the agent may wait for
+        // it.
         let idle = self.taken_bytes > 0 && self.chunks.is_empty();
         if self.taken_bytes < self.report_bytes && !idle && !self.lagged {
             return;
@@ -267,7 +269,7 @@ impl Backlog {
 // === impl Watcher ===
 
 impl Watcher {
-    /// Queues a piece, or drops and counts it when the reader is too slow.
+    /// Queues a piece, or drops and counts it if the reader is too slow.
     pub(crate) fn push(&self, chunk: Chunk) {
         let len = chunk.bytes.len() as u64;
         let queued = self.backlog.bytes.fetch_add(len, Ordering::Relaxed);
@@ -277,7 +279,7 @@ impl Watcher {
         }
     }
 
-    /// Whether the reader is gone.
+    /// True if the reader dropped its subscription.
     pub(crate) fn is_gone(&self) -> bool {
         self.chunks.is_closed()
     }

@@ -1,35 +1,35 @@
-//! Counters of the engine, for whoever exports them.
+//! Counters of the engine, for export.
 //!
-//! [`Metrics`]; the rule: plain atomics, written by the engine alone, so reading costs nobody.
+//! Invariant of [`Metrics`]: plain atomics, written by the engine alone, so reading takes no lock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counters (they only grow) and gauges of one engine.
 #[derive(Debug, Default)]
 pub struct Metrics {
-    /// Jobs committed.
+    /// Counter: jobs whose creation was committed.
     pub jobs_created: AtomicU64,
-    /// Runs marked as running.
+    /// Counter: runs marked as running.
     pub runs_started: AtomicU64,
-    /// Runs that ended, whatever way.
+    /// Counter: runs that ended in any state.
     pub runs_ended: AtomicU64,
-    /// Of these: could not run, or how they ended is not known.
+    /// Counter: ended runs that could not run, or whose outcome is unknown.
     pub runs_errored: AtomicU64,
     /// Requests sent again because the agent proved that it never got them.
     pub requests_resent: AtomicU64,
-    /// Status queries sent.
+    /// Counter: status queries sent to nodes.
     pub status_queries: AtomicU64,
     /// Outcomes that came after their run was given up.
     pub late_outcomes: AtomicU64,
     /// Messages that came for a run of another node.
     pub forged_messages: AtomicU64,
-    /// Messages that could not be read, or that nobody waits for.
+    /// Counter: messages that could not be read, or that match no open request.
     pub ignored_messages: AtomicU64,
-    /// Pieces of output that came unasked.
+    /// Counter: pieces of output sent by an agent without credit.
     pub unasked_output: AtomicU64,
     /// Commits that failed and were tried again.
     pub commit_failures: AtomicU64,
-    /// Changes that the store refused for good.
+    /// Counter: changes that the store refused permanently.
     pub refused_changes: AtomicU64,
     /// Gauge: runs that hold a slot.
     pub in_flight: AtomicU64,

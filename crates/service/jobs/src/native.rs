@@ -1,8 +1,8 @@
-//! What a plan does on nodes beside tasks: commands, scripts and files, by modules that agents have of
-//! themselves. Main type: [`Native`].
+//! Actions of plans on nodes beside tasks: commands, scripts and files, by modules built into the
+//! agents. Main type: [`Native`].
 //!
-//! The rule: a native action stands beside a task that does the same. Whoever may run that task may have it
-//! done, and an agent without the module gets the task in its place.
+//! Invariant: every native action has a task that does the same. The right to run that task is the
+//! right to the action, and an agent without the module gets the task in its place.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,82 +25,83 @@ use crate::outcome::REDACTED;
 /// Environment variable with a secret command line for the shell that runs it.
 const LINE_VARIABLE: &str = "_TUTTI_LINE";
 
-/// The mode of a file that was not there before, as `cp` would give it.
+/// Mode of a file that did not exist before, as `cp` would set it.
 const NEW_FILE_MODE: u32 = 0o644;
-/// That of one whose content is secret: its owner's alone.
+/// Mode of a new file with secret content: readable by its owner alone.
 const SECRET_FILE_MODE: u32 = 0o600;
-/// That of a directory, and of a file that may be executed.
+/// Mode of a new directory, and of a file that may be executed.
 const EXECUTABLE_MODE: u32 = 0o755;
 
-/// What is done.
+/// The native action to carry out.
 #[derive(Clone)]
 pub enum Native {
-    /// A line for the shell.
+    /// Runs a shell command line.
     Command {
-        /// The line.
+        /// The command line.
         line: String,
         /// Variables of its environment. Every user of a node sees the arguments of a program, and only its own
         /// user sees its environment.
         env: BTreeMap<String, String>,
     },
-    /// A file that is run.
+    /// Runs a script.
     Script {
-        /// What is run.
+        /// Content of the script.
         file: Content,
-        /// What it is called with.
+        /// Arguments that the script is called with.
         arguments: Vec<String>,
         /// Variables of its environment.
         env: BTreeMap<String, String>,
     },
-    /// A file that is put in place.
+    /// Puts a file in place on the node.
     Upload {
-        /// What is put there.
+        /// Content of the file.
         file: Content,
-        /// Where it goes.
+        /// Path on the node.
         destination: String,
     },
-    /// A file that is put in place and whose content is kept nowhere on the way.
+    /// Puts a file in place whose content is stored nowhere on the way.
     Secret {
-        /// What is put there.
+        /// Content of the file, which is secret.
         file: Content,
-        /// Where it goes.
+        /// Path on the node.
         destination: String,
     },
-    /// A directory that is put in place with all that is in it.
+    /// Puts a directory with all its contents in place on the node.
     UploadTree {
-        /// What the plan calls it.
+        /// Name of the directory as the plan gives it.
         name: String,
-        /// Directories before what is in them; the contents are in the blobs already.
+        /// The directory's items, each directory before its contents; the file contents are in the
+        /// blobs already.
         items: Vec<TreeItem>,
-        /// Where it goes.
+        /// Path on the node.
         destination: String,
     },
-    /// A file or directory of the node that is kept on the server.
+    /// Copies a file or directory of the node to the server.
     Download {
-        /// Where it is.
+        /// Path on the node.
         source: String,
-        /// Below the directory of the plan job.
+        /// Path below the directory of the plan job.
         destination: String,
     },
 }
 
-/// Something in a directory.
+/// An item in a directory: a file or a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TreeItem {
-    /// Relative to the directory.
+    /// Path relative to the directory.
     pub path: String,
-    /// A file's; `None`: it is a directory.
+    /// SHA-256 of the file's content; `None` for a directory.
     pub sha256: Option<Sha256>,
-    /// Whether the file may be executed.
+    /// True if the file may be executed.
     pub is_executable: bool,
 }
 
 /// A file's content, which nodes fetch under its hash.
 #[derive(Clone)]
 pub struct Content {
-    /// What the plan calls it.
+    /// Name of the file as the plan gives it.
     pub name: String,
-    /// The content; nothing secret but in a [`Native::Secret`], since it is kept as it is.
+    /// The content. It is stored as it is, so it may be secret only in a [`Native::Secret`].
     pub bytes: Arc<[u8]>,
 }
 
@@ -116,12 +117,12 @@ impl Native {
         }
     }
 
-    /// Whether the task does the same; it has no directories.
+    /// True if a task does the same; there is none for directories.
     pub(crate) fn has_task(&self) -> bool {
         !matches!(self, Self::UploadTree { .. })
     }
 
-    /// Whether agents do it as any user of theirs.
+    /// True if agents can carry out the action as any user of the node.
     pub(crate) fn has_users(&self) -> bool {
         !matches!(self, Self::UploadTree { .. })
     }
@@ -141,10 +142,10 @@ impl Native {
         shown
     }
 
-    /// The task's parameter for what is described under this name.
+    /// The task's parameter that corresponds to this name.
     fn parameter<'n>(&self, name: &'n str) -> &'n str {
         match (self, name) {
-            // For the task they stand in front of the line.
+            // For the task, the variables stand in front of the command line.
             (Self::Command { .. }, "env_vars") => "command",
             (Self::Script { .. }, "script") => "name",
             (Self::Download { .. }, "source") => "path",
@@ -178,7 +179,7 @@ impl Native {
         }
     }
 
-    /// What agents are asked for. Keeps the content for them; blocks on the disk.
+    /// The action that agents are asked for. Stores the content for them; blocks on the disk.
     pub(crate) fn action(
         &self,
         environment: &EnvironmentName,
@@ -222,7 +223,7 @@ impl Native {
             Self::Secret { file, destination } => {
                 file.written(destination, SECRET_FILE_MODE, user())
             }
-            // Who fetches files from the server is the agent's own user.
+            // Files are fetched from the server by the agent's own user.
             Self::Upload { file, destination } if run_as.is_some() => {
                 file.written(destination, NEW_FILE_MODE, user())
             }
@@ -254,14 +255,15 @@ impl Native {
     }
 }
 
-/// A line that runs another one, which the environment has: the shell is not called with it.
+/// A command line that runs another one from an environment variable, so that the arguments of the
+/// shell do not show it.
 fn hidden(line: &str, mut env: BTreeMap<String, String>) -> (String, BTreeMap<String, String>) {
     env.insert(LINE_VARIABLE.to_owned(), line.to_owned());
     let outer = format!("_line=\"${LINE_VARIABLE}\"; unset {LINE_VARIABLE}; eval \"$_line\"");
     (outer, env)
 }
 
-/// A file, or without a hash a directory.
+/// An item of a directory: a file, or without a hash a directory.
 fn entry(
     environment: &EnvironmentName,
     destination: String,
@@ -294,7 +296,8 @@ fn placed(files: Vec<FileEntry>) -> Action {
     )
 }
 
-/// Where nodes fetch a blob. It is found by its hash; the path is what the servers' logs show.
+/// URI from which nodes fetch a blob. The blob is found by its hash; the path is only for the
+/// servers' logs.
 fn uri(environment: &EnvironmentName, sha256: Sha256) -> FileUri {
     let environment = Value::from(environment.to_string());
     FileUri {
@@ -309,7 +312,7 @@ fn uri(environment: &EnvironmentName, sha256: Sha256) -> FileUri {
 // === impl Content ===
 
 impl Content {
-    /// A request that has the content in itself.
+    /// An action that carries the content in the request itself.
     fn written(&self, destination: &str, mode: u32, run_as: Option<String>) -> Action {
         let params = PlaceParams {
             path: destination.to_owned(),
@@ -320,12 +323,12 @@ impl Content {
         Action::new("file", "place", action::encode(&params))
     }
 
-    /// The first bytes, which say how it is run.
+    /// The first bytes, which determine how the file is run.
     fn head(&self) -> &[u8] {
         &self.bytes[..self.bytes.len().min(PROGRAM_HEAD_BYTES)]
     }
 
-    /// The last part of its name, where that can be a file's on every node.
+    /// The last part of the name, if it is valid as a file name on every node.
     fn file_name(&self) -> FilePath {
         let last = self.name.rsplit('/').next().unwrap_or_default();
         let last = last.trim_start_matches('.');
@@ -334,14 +337,14 @@ impl Content {
     }
 }
 
-/// Never what is in a line or a file.
+/// Leaves out command lines and file contents.
 impl fmt::Debug for Native {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kind().names().0)
     }
 }
 
-/// Never what is in it.
+/// Leaves out the content.
 impl fmt::Debug for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Content")
@@ -370,7 +373,7 @@ mod tests {
         let with: pxp::action::RunWithParams = action::decode(&action.params).unwrap();
         assert!(!with.run.get().contains("canary"), "{}", with.run.get());
         assert_eq!(with.env[LINE_VARIABLE], "echo canary");
-        // It does what the line does.
+        // The wrapped action does the same as the command line.
         let run: CommandParams = action::decode(&with.run).unwrap();
         let done = std::process::Command::new("/bin/sh")
             .args(["-c", &run.command])
@@ -411,7 +414,7 @@ mod tests {
             ("echo", Some("web")),
             ("#!/bin/sh", Some("web")),
         ] {
-            // Never one within the other, which no agent takes.
+            // The wrappers are never nested, since no agent accepts that.
             assert_eq!(asked(text, run_as), ("run_with".to_owned(), 1), "{text}");
         }
     }

@@ -1,8 +1,9 @@
-//! What an action left behind, in the shape that clients of the orchestrator know.
+//! Results of actions, in the shape that clients of the orchestrator know.
 //!
-//! [`shape`] turns an agent's result into a state and the JSON of `jobs/:id/nodes`. The rule:
-//! nothing of what the agent reported is hidden (exit code, signal, cuts, bytes that are no text),
-//! except what the task itself marked as `_sensitive`: that leaves this module sealed, or not at all.
+//! [`shape`] turns an agent's result into a state and the JSON of `jobs/:id/nodes`. Invariant:
+//! nothing that the agent reported is hidden (exit code, signal, truncation, bytes that are not
+//! text), except values that the task itself marked as `_sensitive`: they leave this module sealed,
+//! or not at all.
 
 use pki::seal::SealKey;
 use pxp::action::ActionResult;
@@ -14,50 +15,51 @@ use crate::flight::CancelReason;
 use crate::state::RunState;
 use crate::verdict::{KIND_STOPPED, KIND_TIMEOUT, clip};
 
-/// What is shown in the place of a secret.
+/// Text shown in place of a secret.
 pub const REDACTED: &str = "Sensitive [value redacted]";
 
-/// The key under which a task tells a secret.
+/// The key under which a task returns a secret.
 pub const SENSITIVE: &str = pxp::task::SENSITIVE_KEY;
 
-/// The kind of a task's own failure.
+/// The error kind of a task's own failure.
 pub const KIND_TASK: &str = "puppetlabs.tasks/task-error";
 
-/// The code that Bolt gives such a failure.
+/// The issue code that Bolt gives such a failure.
 const ISSUE_TASK: &str = "TASK_ERROR";
 
-/// What an agent's own words about an action are marked with in its status answers.
+/// The error kind that marks an agent's own message about an action in its status answers.
 const KIND_AGENT: &str = "puppetlabs.pxp-agent/execution-error";
 
-/// A run's end as it is stored and told.
+/// The end of a run as it is stored and shown.
 #[derive(Debug)]
 pub(crate) struct Shaped {
     pub(crate) state: RunState,
-    /// JSON.
+    /// The result, as JSON.
     pub(crate) result: String,
-    /// JSON.
+    /// The node's details, as JSON.
     pub(crate) details: String,
-    /// Why it failed; empty when it did not.
+    /// Reason of a failure; empty if the run succeeded.
     pub(crate) message: String,
-    /// What its event tells programs, where that is more than the message.
+    /// Details of the event for programs, if they are more than the message.
     pub(crate) told: Option<Value>,
-    /// What the task marked as `_sensitive`: JSON, sealed. `None`: nothing, or nobody keeps it.
+    /// The value that the task marked as `_sensitive`: JSON, sealed. `None`: there is none, or it
+    /// is not kept.
     pub(crate) sealed: Option<Vec<u8>>,
 }
 
-/// What the engine knows beside the result.
+/// Facts that the engine knows beside the result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Circumstances {
     /// A stock pxp-agent: its exit codes pass through a signed byte.
     pub(crate) stock_agent: bool,
-    /// The agent had been told to end the action.
+    /// The agent had been asked to cancel the action.
     pub(crate) cancelling: Option<CancelReason>,
     pub(crate) timeout_seconds: u64,
     /// True if bytes that are not UTF-8 were replaced in the message; see [`pcp::Message`].
     pub(crate) has_replaced_bytes: bool,
 }
 
-/// With the key, what the task marked as sensitive is kept, sealed.
+/// Shapes a result. With the key, the value that the task marked as sensitive is kept, sealed.
 pub(crate) fn shape(
     outcome: &ActionResult,
     known: Circumstances,
@@ -76,7 +78,7 @@ pub(crate) fn shape(
     let cancelled = outcome.cancelled;
     let state = match state_of_process(outcome, exit_code, known) {
         ended if cancelled || outcome.timed_out => ended,
-        // The agent speaks, not the task: it could not run it, or not read what it left.
+        // The agent's own error, not the task's: it could not run the task, or not read its output.
         _ if result
             .get("_error")
             .is_some_and(|error| error["kind"] == KIND_AGENT) =>
@@ -112,7 +114,7 @@ fn seal(secret: Option<&Value>, keep: Option<&SealKey>) -> Option<Vec<u8>> {
     Some(key.seal(secret.to_string().as_bytes()))
 }
 
-/// A result that is no result of an action: the agent's words stand for it.
+/// The shape of a result that is not an action's; the agent's message replaces it.
 pub(crate) fn unreadable(problem: &str) -> Shaped {
     let message = format!("the agent's result could not be read: {}", clip(problem));
     let error = json!({"kind": KIND_TASK, "msg": message, "details": {}});
@@ -126,7 +128,7 @@ pub(crate) fn unreadable(problem: &str) -> Shaped {
     }
 }
 
-/// How a process ended, by what is known of it alone.
+/// The state of a run, judged by its process alone.
 pub(crate) fn state_of_process(
     outcome: &ActionResult,
     exit_code: i64,
@@ -140,12 +142,12 @@ pub(crate) fn state_of_process(
     }
 }
 
-/// Whether this is not an action's output, but what its agent says of it.
+/// True if this is the agent's own error about an action rather than the action's output.
 pub(crate) fn is_agents_error(stdout: &str) -> bool {
     agents_error(stdout).is_some()
 }
 
-/// The agent's error in the place of an action's output, as status answers have it.
+/// The agent's error in place of an action's output, as in status answers.
 pub(crate) fn agents_error(stdout: &str) -> Option<String> {
     let error = task_output(stdout).remove("_error")?;
     (error["kind"] == KIND_AGENT).then(|| error["msg"].as_str().unwrap_or_default().to_owned())
@@ -161,8 +163,8 @@ fn task_output(stdout: &str) -> Map<String, Value> {
     object.unwrap_or_else(|| Map::from_iter([("_output".to_owned(), Value::from(stdout))]))
 }
 
-/// Takes what follows the key of a secret out of output that is no result: it may have been cut off, or other
-/// words stand before it. Whether there was any.
+/// Removes everything after the key of a secret from output that is not a valid result: it may have
+/// been truncated, or have other text before it. Returns true if there was a secret.
 fn withhold(result: &mut Map<String, Value>) -> bool {
     let Some(Value::String(output)) = result.get_mut("_output") else {
         return false;
@@ -184,7 +186,7 @@ pub(crate) fn exit_code(outcome: &ActionResult, known: Circumstances) -> i64 {
     }
 }
 
-/// With a secret in the output, its raw bytes are kept back.
+/// Information about the output; if it contains a secret, its raw bytes are left out.
 pub(crate) fn output_info(
     outcome: &ActionResult,
     has_secret: bool,
@@ -250,9 +252,9 @@ pub(crate) fn error(
     error
 }
 
-/// The reason why a stock agent may not have executed the file at all: it says no more than the number of the system's error,
-/// as the exit code of an action without output. 13 is also SIGPIPE, which ends the wrapper of a pxp-agent while the wrapper
-/// writes to a task that does not read.
+/// The reason why a stock agent may not have executed the file at all: it reports only the number
+/// of the system's error, as the exit code of an action without output. 13 is also SIGPIPE, which
+/// ends the wrapper of a pxp-agent while the wrapper writes to a task that does not read.
 pub(crate) fn not_executed(outcome: &ActionResult, known: Circumstances) -> Option<&'static str> {
     let is_silent = |text: &Option<String>| text.as_deref().unwrap_or_default().is_empty();
     if !known.stock_agent || !is_silent(&outcome.stdout) || !is_silent(&outcome.stderr) {
@@ -282,7 +284,7 @@ pub(crate) fn not_executed(outcome: &ActionResult, known: Circumstances) -> Opti
     }
 }
 
-/// In Bolt's words, since programs and plans look for them.
+/// The error message in Bolt's wording, since programs and plans match it.
 fn task_message(outcome: &ActionResult, exit_code: i64, stderr: &str, silent: bool) -> String {
     let how = match outcome.signal {
         Some(signal) => format!("The task was ended by signal {signal}"),
@@ -295,7 +297,7 @@ fn task_message(outcome: &ActionResult, exit_code: i64, stderr: &str, silent: bo
     }
 }
 
-/// For people, who are told what standard error says even if the error does not.
+/// The message for users, who also see standard error if the error does not include it.
 fn with_stderr(message: String, stderr: &str) -> String {
     match clip(stderr.trim()) {
         "" => message,

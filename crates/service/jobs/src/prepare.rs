@@ -1,7 +1,7 @@
 //! From a request to a job that can be committed: everything that can be refused is refused here.
 //!
-//! [`Preparation`] reads the code, checks the parameters and keeps the secrets apart. The rule:
-//! past this point a secret stands only in the sealed part of the job and in memory.
+//! [`Preparation`] reads the code, checks the parameters and keeps the secrets apart. Invariant:
+//! past this point a secret exists only in the sealed part of the job and in memory.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -81,7 +81,7 @@ impl Preparation {
         let native = self.native(&request, &environment, &sensitive).await?;
         let params = task_params(&environment, name, task, valid, request.noop);
         let params = action::encode(&params);
-        // Who cannot run it as somebody else must not run it at all.
+        // A target that cannot run it as another user must not run it at all.
         let action = match (native, request.run_as.clone()) {
             (Some(native), None) if has_task => native.or_task(&request.task, params),
             (Some(native), _) => native,
@@ -126,7 +126,7 @@ impl Preparation {
         Ok(job.sealed(&self.seal))
     }
 
-    /// Where the files of a download go.
+    /// Destination on the server for the files of a download.
     fn place(&self, request: &TaskRequest) -> Result<Option<Place>, &'static str> {
         let Some(Native::Download {
             source,
@@ -141,7 +141,7 @@ impl Preparation {
         Place::new(root, plan_job, destination, source).map(Some)
     }
 
-    /// What agents do by a module of their own, with its files kept for them.
+    /// The native action for the agents, with its files stored for them.
     async fn native(
         &self,
         request: &TaskRequest,
@@ -153,7 +153,7 @@ impl Preparation {
         };
         let (environment, blobs) = (environment.clone(), self.blobs.clone());
         let (run_as, sensitive) = (request.run_as.clone(), sensitive.to_owned());
-        // Keeping files blocks.
+        // Storing files blocks.
         let kept = tokio::task::spawn_blocking(move || {
             native.action(&environment, &blobs, run_as.as_deref(), &sensitive)
         });
@@ -162,7 +162,7 @@ impl Preparation {
             .map(Some)
     }
 
-    /// The task's code, as it is now; its files are kept for as long as agents may fetch them.
+    /// The task's current code; its files are kept for as long as agents may fetch them.
     async fn read(
         &self,
         request: &TaskRequest,
@@ -202,7 +202,7 @@ impl Preparation {
     }
 }
 
-/// What every command that makes a job may limit.
+/// Checks the limits that every command which makes a job may set.
 pub(crate) fn check_limits(
     concurrency: Option<usize>,
     timeout: Option<Duration>,
@@ -221,7 +221,7 @@ pub(crate) fn check_limits(
     }
 }
 
-/// Names of users are looked up on nodes, and given to `sudo` over SSH.
+/// Checks the user name: it is looked up on nodes, and passed to `sudo` over SSH.
 fn check_user(request: &TaskRequest) -> Result<(), RunTaskError> {
     let Some(user) = &request.run_as else {
         return Ok(());
@@ -245,7 +245,7 @@ fn check_user(request: &TaskRequest) -> Result<(), RunTaskError> {
     Err(RunTaskError::RunAs { user, why })
 }
 
-/// The parameters to be kept apart: those that the metadata names, and those that the caller does.
+/// The secret parameters: those that the metadata names, and those that the caller names.
 fn sensitive_names(valid: &ValidParams, request: &TaskRequest) -> Vec<String> {
     let mut names = valid.sensitive.clone();
     let more = request
@@ -256,7 +256,7 @@ fn sensitive_names(valid: &ValidParams, request: &TaskRequest) -> Vec<String> {
     names
 }
 
-/// What is stored and shown: as asked, with defaults, without secrets.
+/// The options as stored and shown: as requested, with defaults, without secrets.
 fn options(
     request: &TaskRequest,
     nodes: &[Certname],
@@ -297,7 +297,7 @@ fn options(
     options
 }
 
-/// Adds the options of a rollout, which an engine after a restart reads there.
+/// Adds the options of a rollout, which an engine reads from there after a restart.
 pub(crate) fn show_rollout(options: &mut Value, rollout: &RolloutOptions) {
     let shown = serde_json::to_value(rollout).expect("numbers and texts always serialise");
     let (Value::Object(options), Value::Object(shown)) = (options, shown) else {
@@ -314,7 +314,7 @@ fn task_params(
     noop: bool,
 ) -> TaskParams {
     let mut input = valid.params;
-    // As PE's orchestrator does; an agent sets `_task` by itself, too.
+    // As PE's orchestrator does; an agent also sets `_task` by itself.
     input.insert("_task".to_owned(), Value::from(name.as_str()));
     if noop {
         input.insert("_noop".to_owned(), Value::from(true));

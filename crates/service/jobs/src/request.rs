@@ -1,7 +1,7 @@
-//! What a caller asks for, and why it may be refused.
+//! Requests for task jobs, and the reasons for refusing them.
 //!
-//! [`TaskRequest`] is text as it came; [`RunTaskError`] names everything that is wrong with it. The
-//! rule: a refused request has changed nothing.
+//! [`TaskRequest`] holds unchecked text; [`RunTaskError`] names everything that is wrong with it.
+//! Invariant: a refused request has changed nothing.
 
 use std::fmt;
 use std::time::Duration;
@@ -18,123 +18,125 @@ use crate::plan_jobs::PlanJobError;
 use crate::submit::SubmitError;
 use crate::targets::{Scope, ScopeError};
 
-/// A task to be run on nodes.
+/// A request to run a task on nodes.
 #[derive(Clone, Default)]
 pub struct TaskRequest {
     /// The environment whose code is run.
     pub environment: String,
-    /// The version of it; the present one otherwise.
+    /// Code id of the version of that environment to run; `None`: the current one.
     pub code_id: Option<String>,
-    /// `module` or `module::task`.
+    /// Name of the task, `module` or `module::task`.
     pub task: String,
     /// Parameters by name; may hold secrets.
     pub params: Map<String, Value>,
     /// Names of parameters to be treated as secret, beside those that the metadata names.
     pub sensitive: Vec<String>,
-    /// What agents do by a module of their own instead, if they have it; then the task is what they do
-    /// otherwise, and what rights are needed for.
+    /// Action of a module that agents carry out instead of the task, if they have the module;
+    /// otherwise they run the task. The rights needed are those for the task.
     pub native: Option<Native>,
-    /// The user of the nodes who runs it; whoever agents run things as otherwise.
+    /// The user on the nodes that runs the task; `None`: the user that the agent runs tasks as by
+    /// default.
     pub run_as: Option<String>,
-    /// Where.
+    /// The nodes to run on, before groups and queries are resolved.
     pub scope: Scope,
-    /// What `scope` comes to, where the caller knows already.
+    /// The certnames that `scope` resolves to, if the caller has resolved it already.
     pub nodes: Option<Vec<Certname>>,
     /// Nodes that are reached over SSH for this job, whether they have an agent or not.
     pub over_ssh: OverSsh,
     /// Only show what would change; for tasks that can.
     pub noop: bool,
-    /// For people.
+    /// Free text shown in lists and logs.
     pub description: String,
     /// Free keys and values, echoed with the job.
     pub userdata: Map<String, Value>,
-    /// How long one node may take; the engine's default otherwise.
+    /// Timeout of the run on one node; `None`: the engine's default.
     pub timeout: Option<Duration>,
     /// Nodes at once, for this job; otherwise only `task_concurrency` bounds it.
     pub concurrency: Option<usize>,
     /// Batches, pauses between them, and how many nodes may fail.
     pub rollout: RolloutOptions,
-    /// The login of who asks.
+    /// Login of the user who requested the job.
     pub owner: String,
-    /// His id; for a step of a plan job, which must be his.
+    /// Id of that user; for a step of a plan job, it must be the id of the plan job's owner.
     pub owner_id: String,
     /// The plan job that this is a step of.
     pub plan_job: Option<i64>,
-    /// What is written of that plan with the job, if this server runs the plan.
+    /// Record about that plan which is stored with the job; `None` if this server does not run the
+    /// plan.
     pub mark: Option<PlanMark>,
-    /// If this server came back just now, nodes that are away get time to do so too, since whoever asks
-    /// was there before.
+    /// True if the caller began before the server restarted: nodes that are disconnected just after
+    /// the restart then get time to reconnect.
     pub after_restart: bool,
     /// The slot of a schedule that it runs for; a slot has one job at most.
     pub slot: Option<SlotKey>,
 }
 
-/// Why a task was not run. Nothing was sent, and nothing stored unless said otherwise.
+/// Reason that a task was not run. Nothing was sent, and nothing stored unless stated otherwise.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunTaskError {
-    /// The name cannot be an environment's.
+    /// The text is not a valid environment name.
     #[error("`{name}` is not an environment's name: {reason}")]
     EnvironmentName {
-        /// As asked.
+        /// The name as requested.
         name: String,
-        /// What is wrong with it.
+        /// The problem with the name.
         reason: String,
     },
     /// There is no such environment.
     #[error(transparent)]
     UnknownEnvironment(CodeError),
-    /// The name cannot be a task's.
+    /// The text is not a valid task name.
     #[error("`{name}` is not a task's name: {reason}")]
     TaskName {
-        /// As asked.
+        /// The name as requested.
         name: String,
-        /// What is wrong with it.
+        /// The problem with the name.
         reason: String,
     },
     /// The environment has no such task.
     #[error(transparent)]
     UnknownTask(CodeError),
-    /// The scope comes to no nodes.
+    /// The scope resolves to no nodes.
     #[error(transparent)]
     Scope(#[from] ScopeError),
-    /// Parameters that the task does not take as they are; all of them.
+    /// Parameters that the task does not accept; all of them are listed.
     #[error("the parameters of `{task}` are wrong: {}", list(problems))]
     Parameters {
-        /// The task.
+        /// Name of the task.
         task: String,
-        /// Never with a value.
+        /// The problems, one for each wrong parameter; they never contain its value.
         problems: Vec<ParamProblem>,
     },
-    /// The task does not say that it can.
+    /// The task's metadata does not declare support for noop.
     #[error("`{0}` does not support noop (its metadata has no `supports_noop`)")]
     NoopUnsupported(String),
-    /// The user whom it is to run as cannot be one.
+    /// The text is not a valid user name for `run_as`.
     #[error("it cannot run as {user:?}: {why}")]
     RunAs {
-        /// As asked.
+        /// The user as requested.
         user: String,
-        /// What is wrong.
+        /// The problem with the user name.
         why: &'static str,
     },
-    /// A limit that makes no sense.
+    /// A concurrency, timeout or rollout limit is invalid.
     #[error("{0}")]
     Limit(String),
     /// The task's metadata or code cannot be used.
     #[error(transparent)]
     Code(CodeError),
-    /// The task's files cannot be kept for the agents.
+    /// The task's files cannot be stored for the agents.
     #[error(transparent)]
     Files(#[from] BlobError),
-    /// It cannot be a step of its plan job.
+    /// The task may not run as a step of its plan job.
     #[error(transparent)]
     Plan(#[from] PlanJobError),
-    /// The job was not taken.
+    /// The engine did not accept the job.
     #[error(transparent)]
     Submit(#[from] SubmitError),
 }
 
-/// How many problems stand in a message; the rest is in the list.
+/// Number of problems shown in a message; the list has all of them.
 const SHOWN: usize = 10;
 
 fn list(problems: &[ParamProblem]) -> String {
@@ -159,7 +161,7 @@ impl From<CodeError> for RunTaskError {
     }
 }
 
-/// Never the values of parameters.
+/// Leaves out the values of parameters.
 impl fmt::Debug for TaskRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TaskRequest")

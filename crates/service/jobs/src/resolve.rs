@@ -1,8 +1,8 @@
-//! What the engine asks of those who know nodes: PuppetDB or the embedded inventory, and the
-//! classifier.
+//! The interface through which the engine looks up nodes: PuppetDB or the embedded inventory, and
+//! the classifier.
 //!
-//! [`Resolve`] is the one interface, [`Nobody`] a server that has neither. The rule: whoever cannot
-//! answer says why; an empty answer means that there is nothing.
+//! [`Resolve`] is the one interface, [`Nobody`] a server that has neither. Invariant: a source that
+//! cannot answer returns the reason; an empty answer means that there is nothing.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use pxp::action::CodeId;
 use serde_json::{Map, Value};
 use store::JobNumber;
 
-/// Those who know nodes.
+/// Source of knowledge about nodes: inventory and classifier.
 #[async_trait]
 pub trait Resolve: fmt::Debug + Send + Sync {
     /// The certnames of the rows that a query gives: a string is PQL, an array PuppetDB's AST.
@@ -36,7 +36,8 @@ pub trait Resolve: fmt::Debug + Send + Sync {
         Ok(vec![None; nodes.len()])
     }
 
-    /// The version of Puppet that each node told of last, in the order asked; `None`: nobody knows.
+    /// The Puppet version that each node last reported, in the order asked; `None` if it is
+    /// unknown.
     async fn puppet_versions(
         &self,
         nodes: &[Certname],
@@ -44,7 +45,7 @@ pub trait Resolve: fmt::Debug + Send + Sync {
         Ok(vec![None; nodes.len()])
     }
 
-    /// What must be done before what, within an environment: the edges of application orchestration.
+    /// The order of Puppet runs within an environment: the edges of application orchestration.
     /// Nodes without an edge are independent, as all are by default.
     async fn environment_graph(
         &self,
@@ -54,37 +55,38 @@ pub trait Resolve: fmt::Debug + Send + Sync {
         Ok(EnvironmentGraph::default())
     }
 
-    /// What is known of a Puppet run by its report, beyond what the agent said; and the place to
-    /// keep what the agent said. Called before the run's end is written, and again after a crash.
+    /// Facts about a Puppet run that its report adds to the agent's answer; the implementation may
+    /// also store that answer. Called before the run's end is written, and again after a crash.
     async fn report(&self, run: &PuppetRun) -> Result<Option<RunReport>, ResolveError>;
 }
 
-/// What the classifier says of a node's environment.
+/// A node's environment according to the classifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Classified {
-    /// Nobody says, and the agent's own configuration holds.
+    /// No group sets an environment, and the agent's own configuration holds.
     Nowhere,
-    /// The node belongs into this one.
+    /// The environment that the node is classified into.
     Into(String),
-    /// Its groups do not agree, so it gets nothing; the words name what they say, without secrets.
+    /// The node's groups do not agree, so it gets no environment; the text names the conflict,
+    /// without secrets.
     Conflict(String),
 }
 
-/// Which nodes wait for which.
+/// Dependencies between nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EnvironmentGraph {
     /// `(first, then)`: the second starts when the first has finished.
     pub edges: Vec<(Certname, Certname)>,
 }
 
-/// A Puppet run as its agent told it.
+/// A Puppet run as reported by its agent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PuppetRun {
-    /// The node.
+    /// Certname of the node that ran Puppet.
     pub certname: Certname,
-    /// Which job it is of.
+    /// Number of the job that the run belongs to.
     pub job: JobNumber,
-    /// The run's own id, which Puppet makes; in its report, too.
+    /// The run's own id, which Puppet makes and also writes into its report.
     pub transaction_uuid: String,
     /// `changed`, `unchanged` or `failed`.
     pub status: String,
@@ -92,57 +94,57 @@ pub struct PuppetRun {
     pub environment: Option<String>,
     /// The version of the catalog.
     pub configuration_version: Option<String>,
-    /// Which version of the code the catalog is of.
+    /// Code version that the catalog was compiled from.
     pub code_id: Option<CodeId>,
     /// The resources' figures by name: `total`, `changed`, `failed` …
     pub metrics: Map<String, Value>,
-    /// When it began, in RFC 3339 as the agent wrote it.
+    /// Start of the run, in RFC 3339 as the agent wrote it.
     pub time: Option<String>,
-    /// Whether the run was asked to change nothing.
+    /// True if the run was requested with noop.
     pub noop: bool,
 }
 
-/// What a report adds.
+/// Facts about a Puppet run that only its report has.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunReport {
-    /// By which PuppetDB knows the report.
+    /// Hash that identifies the report in PuppetDB.
     pub hash: Option<String>,
     /// The version of the catalog.
     pub configuration_version: Option<String>,
-    /// Which version of the code the catalog is of.
+    /// Code version that the catalog was compiled from.
     pub code_id: Option<CodeId>,
     /// The environment that was used.
     pub environment: Option<String>,
-    /// Events that were held back, and those that were not.
+    /// Numbers of events that were held back by noop, and of those that were not.
     pub noop: Option<(u64, u64)>,
 }
 
-/// Why there is no answer.
+/// Reason that a lookup has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ResolveError {
-    /// Nobody here can be asked this.
+    /// This server has no source for this kind of lookup.
     #[error("this server has no {0}; name the nodes in scope.nodes")]
     Missing(&'static str),
-    /// The query is wrong.
+    /// The query is invalid.
     #[error("the query cannot be answered: {0}")]
     Query(String),
     /// PuppetDB does not answer.
     #[error("PuppetDB cannot be asked: {0}")]
     Unreachable(String),
-    /// Too much is asked of the inventory at once, which passes.
+    /// Too many lookups in the inventory at once; temporary.
     #[error("the nodes cannot be looked up now: {0}")]
     Busy(String),
     /// No group has this id.
     #[error("there is no node group {0}; `tutti node-group list --ids` shows those there are")]
     UnknownGroup(String),
-    /// The group has no rules, so nobody can be in it.
+    /// The group has no rules, so no node can match it.
     #[error(
         "the node group {0} has no rules of its own, so no node is in it; give it rules, or name the \
          nodes in scope.nodes"
     )]
     NoRules(String),
-    /// The server's own fault; the log says what.
+    /// Internal error of the server; the log has the cause.
     #[error("{0}")]
     Broken(String),
 }

@@ -1,21 +1,21 @@
 //! The states of jobs and runs, as clients know them.
 //!
-//! [`JobState`] and [`RunState`]; the rule: a terminal state is never left.
+//! Invariant of [`JobState`] and [`RunState`]: a terminal state is never left.
 
 use std::fmt;
 
 /// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum JobState {
-    /// Made, nothing decided yet.
+    /// Created; nothing is decided yet.
     New,
-    /// Its runs are known, none has started.
+    /// The runs are known; none has started.
     Ready,
-    /// Runs start and end.
+    /// Runs are starting and ending.
     Running,
-    /// Nothing new starts; what runs may finish.
+    /// Nothing new starts; runs in flight may finish.
     Stopping,
-    /// Over, by a stop.
+    /// Over, because it was stopped.
     Stopped,
     /// Over; every run finished.
     Finished,
@@ -26,7 +26,7 @@ pub enum JobState {
 /// The state of a job on one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RunState {
-    /// Made.
+    /// Created; nothing is decided yet.
     New,
     /// Waits for a slot; its request was certainly not sent.
     Ready,
@@ -36,7 +36,7 @@ pub enum RunState {
     Finished,
     /// The action ran and failed.
     Failed,
-    /// The action could not be run, or how it ended is not known.
+    /// The action could not be run, or its outcome is unknown.
     Errored,
     /// The action was not started, on purpose.
     Skipped,
@@ -73,7 +73,7 @@ impl JobState {
         .find(|state| state.as_str() == text)
     }
 
-    /// Whether the job is over.
+    /// True if the job is over.
     pub fn is_terminal(self) -> bool {
         matches!(self, Self::Stopped | Self::Finished | Self::Failed)
     }
@@ -116,7 +116,7 @@ impl RunState {
         .find(|state| state.as_str() == text)
     }
 
-    /// Whether the run is over.
+    /// True if the run is over.
     pub fn is_terminal(self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! Handing a job over that has been checked: what can still go wrong.
+//! Submission of a checked job, and the errors that are still possible.
 //!
 //! [`SubmitError`] is common to all commands that make a job.
 
@@ -6,23 +6,23 @@ use store::StoreError;
 
 use crate::engine::NotRun;
 
-/// Why a job that was checked was not taken. Nothing was sent, and nothing stored unless said
+/// Reason that a checked job was not accepted. Nothing was sent, and nothing stored unless stated
 /// otherwise.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SubmitError {
-    /// The job could not be written down.
+    /// The job could not be stored.
     #[error("cannot store the job")]
     Store(#[from] StoreError),
-    /// The store was lost while it wrote the job: the job may be there, and is withdrawn.
+    /// The store was lost while it wrote the job: the job may be stored, and is withdrawn.
     #[error("{}", in_doubt(*never_starts))]
     InDoubt {
-        /// Why.
+        /// The error of the store.
         source: StoreError,
         /// Nothing of it starts, not even after a restart of the server.
         never_starts: bool,
     },
-    /// The server went down while it wrote the job.
+    /// The server shut down while it wrote the job.
     #[error(
         "the server went down while it wrote the job; the job may run when the server is back: look \
          at the list of jobs before you run it again"

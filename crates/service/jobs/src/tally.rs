@@ -1,7 +1,7 @@
-//! How a job stands: the pure half of a job.
+//! Progress of a job: the part without I/O.
 //!
-//! [`Tally`] counts the runs of one job and says when, and how, the job is over. The rule: it says
-//! so exactly once, after the last run.
+//! [`Tally`] counts the runs of one job and determines the job's end. Invariant: it reports the end
+//! exactly once, after the last run.
 
 use crate::state::{JobState, RunState};
 
@@ -14,15 +14,15 @@ pub(crate) struct Tally {
     ended: bool,
 }
 
-/// Why, and how hard, the job stops.
+/// Reason and severity of a job's stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Stop {
     No,
     /// Too many runs failed: nothing new starts.
     ByFailures,
-    /// Nothing new starts.
+    /// Nothing new starts; runs in flight go on.
     Gently,
-    /// What runs is cancelled.
+    /// Nothing new starts, and runs in flight are cancelled.
     ByForce,
 }
 
@@ -38,7 +38,7 @@ impl Tally {
         }
     }
 
-    /// A run ended in `state`.
+    /// Counts a run that ended in `state`.
     pub(crate) fn run_ended(&mut self, state: RunState) {
         self.open = self.open.saturating_sub(1);
         if state != RunState::Finished {
@@ -46,7 +46,7 @@ impl Tally {
         }
     }
 
-    /// Tells the job to stop. `true`: that is news (never asked for, or not so hard).
+    /// Stops the job. `true`: this is news (the job was not stopping yet, or less severely).
     pub(crate) fn stop(&mut self, stop: Stop) -> bool {
         let news = stop > self.stop;
         self.stop = self.stop.max(stop);
@@ -61,7 +61,8 @@ impl Tally {
         self.open
     }
 
-    /// The job's last state and the type of its last event, when its last run has ended; once.
+    /// The job's last state and the type of its last event, when its last run has ended; returned
+    /// once.
     pub(crate) fn end(&mut self) -> Option<(JobState, &'static str)> {
         if self.open > 0 || self.ended {
             return None;
@@ -70,8 +71,8 @@ impl Tally {
         Some(self.last_state())
     }
 
-    /// A run that ended in `state` counts as errored after all. Returns the job's end as it is
-    /// now, if that was told before.
+    /// Counts a run that ended in `state` as errored instead. Returns the job's updated end if it
+    /// was returned before.
     pub(crate) fn run_errored_after_all(
         &mut self,
         state: RunState,

@@ -1,7 +1,7 @@
-//! From a scope to nodes, for every command: the one place.
+//! Resolution of a scope to nodes, for every command.
 //!
-//! [`Scope`] is what was asked, [`targets`] what it comes to. The rule: nodes count once, in the
-//! order given, and a scope that gives none is refused.
+//! [`Scope`] is the request, [`targets`] resolves it. Invariant: nodes count once, in the order
+//! given, and a scope that resolves to none is refused.
 
 use std::collections::HashSet;
 
@@ -11,42 +11,42 @@ use serde_json::{Value, json};
 use crate::defaults::SCOPE_NODES;
 use crate::resolve::{Resolve, ResolveError};
 
-/// Which nodes.
+/// The nodes that a command is for, before groups and queries are resolved.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Scope {
-    /// These; duplicates count once.
+    /// Nodes by certname; duplicates count once.
     Nodes(Vec<Certname>),
-    /// Those that a query gives: a PQL string or an AST array.
+    /// Nodes that a query returns: a PQL string or an AST array.
     Query(Value),
-    /// Those that match the rules of the node group with this UUID.
+    /// Nodes that match the rules of the node group with this UUID.
     NodeGroup(String),
-    /// All of the environment.
+    /// All nodes of the environment.
     WholeEnvironment,
 }
 
-/// Why a scope comes to no nodes.
+/// Reason that a scope resolves to no nodes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScopeError {
-    /// It gives no node.
+    /// The query or node group finds no node.
     #[error("the scope names no node: its query or node group finds none")]
     EmptyTarget,
     /// The environment has no nodes.
     #[error("no node is in the environment `{0}`")]
     EmptyEnvironment(String),
-    /// It is larger than one job may be.
+    /// The scope has more nodes than one job may have.
     #[error("the scope names {0} nodes; one job takes at most {SCOPE_NODES}")]
     TooManyNodes(usize),
-    /// All nodes of an environment that is not named.
+    /// The scope is a whole environment, but the request names none.
     #[error("whole_environment needs an environment")]
     NoEnvironment,
-    /// Those who know nodes cannot answer.
+    /// The inventory or classifier cannot answer.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
 }
 
-/// The nodes of a scope.
+/// Resolves a scope to its nodes.
 pub(crate) async fn targets(
     scope: &Scope,
     environment: &str,
@@ -89,7 +89,7 @@ fn once(names: impl Iterator<Item = Certname>) -> Result<Vec<Certname>, ScopeErr
 // === impl Scope ===
 
 impl Scope {
-    /// As it stands in a job's options: as it was asked, names once.
+    /// The scope as shown in a job's options: as requested, without duplicate names.
     pub(crate) fn shown(&self, nodes: &[Certname]) -> Value {
         match self {
             Self::Nodes(_) => json!({ "nodes": nodes }),

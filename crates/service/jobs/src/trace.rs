@@ -1,8 +1,8 @@
 //! A job and its runs in the traces: [`JobTrace`], [`RunTrace`].
 //!
-//! The rules: a job's place in its trace stands sealed in its row, so that a restarted engine goes
-//! on with the same trace; of a huge job only every n-th run has spans, so that memory and the
-//! queue to the collector stay bounded; and no span holds a parameter, an output or an error's words.
+//! Invariants: a job's span context is stored sealed in its row, so that a restarted engine goes on
+//! with the same trace; of a huge job only every n-th run has spans, so that memory and the queue
+//! to the collector stay bounded; and no span holds a parameter, an output or an error's text.
 
 use std::time::{Duration, SystemTime};
 
@@ -22,11 +22,11 @@ pub(crate) struct JobTrace {
     begun: Begun,
     kind: String,
     nodes: usize,
-    /// How it ended.
+    /// State in which the job ended.
     state: Option<JobState>,
 }
 
-/// As it stands in the sealed part of a job's row.
+/// The trace as stored in the sealed part of a job's row.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     traceparent: String,
@@ -48,7 +48,7 @@ pub(crate) struct RunTrace {
 // === impl JobTrace ===
 
 impl JobTrace {
-    /// Within the span of whoever gives the command; a job of nobody's begins a trace.
+    /// Begins within the span of the caller; a job without a caller's span begins a new trace.
     pub(crate) fn begin(tracer: &Tracer, kind: &str, nodes: usize) -> Option<Self> {
         let begun = tracer.begin(telemetry::current())?;
         Some(Self {
@@ -59,20 +59,20 @@ impl JobTrace {
         })
     }
 
-    /// Adds the trace's id to what is shown of a job's options.
+    /// Adds the trace's id to the shown options of a job.
     pub(crate) fn note(trace: Option<&Self>, options: &mut Value) {
         if let Some(trace) = trace {
             options["trace_id"] = json!(trace.begun.context.trace_id());
         }
     }
 
-    /// The job's commit, and with it its first marks.
+    /// Span of the job's commit, which includes its first marks.
     pub(crate) fn committed(&self, since: SystemTime) -> Span {
         Begun::within(self.begun.context, since).ended("commit job", SystemTime::now())
     }
 
-    /// The trace of the run at this place of the job's, if it has one: all runs of a job of up to
-    /// [`TRACED_RUNS`] nodes, else every n-th.
+    /// The trace of the run at this index of the job, if it has one: all runs of a job of up to
+    /// [`TRACED_RUNS`] nodes, otherwise every n-th.
     pub(crate) fn run(&self, index: usize, start: SystemTime) -> Option<RunTrace> {
         let every = self.nodes.div_ceil(TRACED_RUNS).max(1);
         index.is_multiple_of(every).then(|| RunTrace {
@@ -87,7 +87,7 @@ impl JobTrace {
         self.state = Some(state);
     }
 
-    /// The whole job; its end is durable.
+    /// Span of the whole job, whose end is durable.
     pub(crate) fn ended(self, number: JobNumber) -> Span {
         let state = self.state.unwrap_or(JobState::Failed);
         let mut span = self
@@ -137,17 +137,17 @@ impl From<JobTrace> for Kept {
 // === impl RunTrace ===
 
 impl RunTrace {
-    /// The agent says that it has the request.
+    /// Records that the agent confirmed the request.
     pub(crate) fn accepted(&mut self) {
         self.accepted.get_or_insert_with(SystemTime::now);
     }
 
-    /// The agent's outcome is here.
+    /// Records that the agent's outcome has arrived.
     pub(crate) fn told(&mut self) {
         self.told.get_or_insert_with(SystemTime::now);
     }
 
-    /// How the run ended is known, and not durable yet.
+    /// Records that the end of the run is decided, but not durable yet.
     pub(crate) fn decided(&mut self, state: RunState) {
         self.decided = Some((SystemTime::now(), state));
     }

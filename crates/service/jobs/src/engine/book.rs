@@ -1,8 +1,8 @@
-//! What the engine knows of the jobs that are not over.
+//! The engine's memory of the jobs that are not over.
 //!
-//! [`Book`] holds jobs and runs and the ways to find them (by number, transaction, node, message).
-//! The rule: a run that is settled cannot be found by its node, message or query any more, and a
-//! job that is over is not in the book.
+//! [`Book`] holds jobs and runs and the indexes to find them (by number, transaction, node,
+//! message). Invariant: a run that is settled cannot be found by its node, message or query any
+//! more, and a job that is over is not in the book.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -38,22 +38,22 @@ pub(crate) struct Book {
 pub(crate) struct Job {
     pub(crate) number: JobNumber,
     pub(crate) kind: Kind,
-    /// What the agents get; `None`: sealed before a restart and unreadable now.
+    /// The action for the agents; `None`: sealed before a restart and unreadable now.
     pub(crate) action: Option<Action>,
     pub(crate) timeout: Duration,
     pub(crate) noop: bool,
     /// As in [`Prepared`](super::Prepared).
     pub(crate) keeps_secrets: bool,
     pub(crate) started: bool,
-    /// Of before this engine's start, or of a plan that went on right after it: its nodes get time to
-    /// come back.
+    /// The job is from before this engine's start, or of a plan that went on right after it: its
+    /// nodes get time to come back.
     pub(crate) after_restart: bool,
     pub(crate) runs: Vec<Run>,
     pub(crate) waiting: VecDeque<usize>,
     /// The runs of batches that have not begun.
     pub(crate) later: BTreeMap<u32, Vec<usize>>,
     pub(crate) rollout: Rollout,
-    /// It was made with sizes of batches.
+    /// The job was made with batch sizes.
     pub(crate) has_batches: bool,
     /// The first nodes that failed.
     pub(crate) failed: Vec<Certname>,
@@ -70,28 +70,29 @@ pub(crate) struct Job {
 pub(crate) struct Run {
     pub(crate) certname: Certname,
     pub(crate) transaction: TransactionId,
-    /// Decided when it gets its slot.
+    /// Chosen when the run gets its slot.
     pub(crate) via: Via,
-    /// The batch that it is in, from 1.
+    /// Number of the batch that the run is in, from 1.
     pub(crate) batch: u32,
-    /// If its node is away at its turn, it is waited for: the node was there when the job was made.
+    /// If the run's node is away at its turn, the run waits for it: the node was connected when the
+    /// job was made.
     pub(crate) is_awaited: bool,
-    /// Its agent has no module for it and gets the task.
+    /// The run's agent has no module for the action and gets the task.
     pub(crate) as_task: bool,
     pub(crate) phase: Phase,
-    /// `None`: its spans are not kept.
+    /// Trace of the run; `None`: its spans are not kept.
     pub(crate) trace: Option<Box<RunTrace>>,
 }
 
 #[derive(Debug)]
 pub(crate) enum Phase {
-    /// For a slot, or (after a restart) for its node.
+    /// The run waits for a slot, or (after a restart) for its node.
     Waiting,
-    /// It has a slot; the mark is being committed.
+    /// The run has a slot; its mark is being committed.
     Marking { spool_id: Option<Uuid> },
-    /// Its request may have been sent.
+    /// The run's request may have been sent.
     Flying(Box<Flying>),
-    /// Its end is decided.
+    /// The run's end is decided.
     Settled,
 }
 
@@ -100,16 +101,16 @@ pub(crate) struct Flying {
     pub(crate) flight: Flight,
     pub(crate) message: Option<MessageId>,
     pub(crate) query: Option<TransactionId>,
-    /// The blocking request that tells the agent to end the action.
+    /// The blocking request that asks the agent to cancel the action.
     pub(crate) cancel: Option<TransactionId>,
-    /// The broker has the request: what follows it to the node cannot overtake it any more.
+    /// The broker has the request: later messages cannot reach the node before it.
     pub(crate) handed_over: bool,
-    /// Its outcome is here and being read.
+    /// The run's outcome has arrived and is being read.
     pub(crate) shaping: bool,
-    /// Its agent reported an error that leaves open whether the action ran, or how it ended; a status
-    /// query is to tell more.
+    /// The agent reported an error that leaves open if the action ran, or how it ended; a status
+    /// query is to find out more.
     pub(crate) claim: Option<Box<Claim>>,
-    /// `None`: the node was connected at the last look.
+    /// Absence of the node; `None`: the node was connected at the last check.
     pub(crate) absence: Option<Absence>,
     pub(crate) output: Output,
 }
@@ -125,14 +126,14 @@ pub(crate) struct Claim {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Absence {
     pub(crate) since: AwaySince,
-    /// An event says so.
+    /// The absence is recorded in an event.
     pub(crate) is_told: bool,
 }
 
-/// How far the live output of a run is.
+/// Progress of the live output of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Output {
-    /// The next offset expected of standard output and of standard error.
+    /// The next expected offset of standard output and of standard error.
     pub(crate) next: [u64; 2],
     /// Bytes of both streams that the agent may have sent.
     pub(crate) granted: u64,
@@ -195,7 +196,7 @@ impl Book {
         self.queries.get(transaction).copied()
     }
 
-    /// The run on this node whose action was to be ended by this request.
+    /// The run on this node whose action this request was to cancel.
     pub(crate) fn by_cancel(
         &mut self,
         certname: &Certname,
@@ -226,7 +227,7 @@ impl Book {
         self.nodes.is_empty()
     }
 
-    /// The mark of a run is durable: it flies.
+    /// Records that the mark of a run is durable: the run is in flight.
     pub(crate) fn take_off(&mut self, key: RunKey, flight: Flight) {
         let Some(run) = self.run_mut(key) else { return };
         run.phase = Phase::Flying(Box::new(Flying::new(flight)));
@@ -234,7 +235,7 @@ impl Book {
         self.nodes.entry(certname).or_default().push(key);
     }
 
-    /// The request of a run bears this id from now on.
+    /// Sets the message id of a run's request.
     pub(crate) fn sent_as(&mut self, key: RunKey, message: MessageId) {
         let Some(flying) = self.flying(key) else {
             return;
@@ -246,7 +247,7 @@ impl Book {
         self.messages.insert(message, key);
     }
 
-    /// The status query under way for a run bears this id; an older one is forgotten.
+    /// Sets the id of the status query under way for a run; an older one is forgotten.
     pub(crate) fn asked_as(&mut self, key: RunKey, query: TransactionId) {
         let Some(flying) = self.flying(key) else {
             return;
@@ -257,7 +258,7 @@ impl Book {
         self.queries.insert(query, key);
     }
 
-    /// What is answered to the status query under way is of no use any more.
+    /// Forgets the status query under way, so that an answer to it is ignored.
     pub(crate) fn forget_query(&mut self, key: RunKey) {
         let query = self.flying(key).and_then(|flying| flying.query.take());
         if let Some(query) = query {
@@ -265,7 +266,8 @@ impl Book {
         }
     }
 
-    /// The end of a run is decided. Returns what it was doing; `None`: it was settled before.
+    /// Records that the end of a run is decided. Returns its phase until then; `None`: it was
+    /// settled before.
     pub(crate) fn settle(&mut self, key: RunKey) -> Option<Phase> {
         let run = self.run_mut(key)?;
         if matches!(run.phase, Phase::Settled) {
@@ -290,7 +292,7 @@ impl Book {
         Some(phase)
     }
 
-    /// The end of a run is durable: its transaction is history.
+    /// Forgets the transaction of a run whose end is durable.
     pub(crate) fn forget_transaction(&mut self, key: RunKey) {
         let Some(transaction) = self.run(key).map(|run| run.transaction.clone()) else {
             return;
@@ -320,7 +322,7 @@ impl Flying {
 
 impl std::fmt::Debug for Job {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        // Not its params: they may hold secrets.
+        // The params are left out: they may hold secrets.
         f.debug_struct("Job")
             .field("number", &self.number)
             .finish_non_exhaustive()

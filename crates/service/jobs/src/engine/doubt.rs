@@ -1,7 +1,7 @@
-//! Jobs of which nobody knows whether they were kept: the store was lost at their very commit.
+//! Jobs that may or may not be stored: the store was lost during their commit.
 //!
-//! The rule: a command that was answered with an error never starts. So such a job is
-//! [remembered](crate::withdrawals) as withdrawn before its caller is answered, holds no slot, and
+//! Invariant: a command that was answered with an error never starts. So such a job is
+//! [recorded](crate::withdrawals) as withdrawn before its caller is answered, holds no slot, and
 //! when the store is back it is looked up and, if it is there, ended before anything of it is sent.
 //! After a restart [`Engine::recover`] does the same.
 
@@ -22,21 +22,21 @@ use crate::state::JobState;
 use crate::tally::Stop;
 use crate::verdict::Verdict;
 
-/// A job that may have been kept; its caller was told that it was not run.
+/// A job that may be stored; its caller got the answer that it was not run.
 pub(super) struct Doubt {
     key: JobKey,
-    /// By which it is found.
+    /// Transaction id by which the job is looked up.
     transaction: TransactionId,
     draft: Draft,
 }
 
-/// What the store says of it.
+/// The store's answer about the job.
 pub(super) struct Resolved {
     doubt: Doubt,
     number: Result<Option<JobNumber>, StoreError>,
 }
 
-/// Why no more jobs are taken for now.
+/// Reason that no more jobs are accepted for now.
 #[derive(Debug, thiserror::Error)]
 #[error("the database was lost at the commits of {0} jobs, which must be looked up first")]
 pub(super) struct ManyDoubts(usize);
@@ -44,7 +44,7 @@ pub(super) struct ManyDoubts(usize);
 // === impl Engine ===
 
 impl Engine {
-    /// The store cannot say whether the job was kept: it is withdrawn.
+    /// Withdraws a job of which the store cannot determine if it was stored.
     pub(super) fn doubt(
         &mut self,
         key: JobKey,
@@ -59,7 +59,7 @@ impl Engine {
             .find(open)
             .map(|run| run.transaction.clone())
         else {
-            // No node was there: nothing of it can start in any case.
+            // No node was connected: nothing of it can start in any case.
             let never_starts = true;
             let _ = reply.send(Err(NotRun::InDoubt {
                 source,
@@ -87,13 +87,13 @@ impl Engine {
         });
     }
 
-    /// Whether another job may be taken: each that is in doubt is kept in memory.
+    /// The reason to refuse another job, if there is one: each job in doubt is kept in memory.
     pub(super) fn too_many_doubts(&self) -> Option<ManyDoubts> {
         let doubts = self.withdrawing.len() + self.resolving.len();
         (doubts >= DOUBTS).then_some(ManyDoubts(doubts))
     }
 
-    /// The caller knows; now the store is asked until it answers.
+    /// Queries the store until it answers, after the caller got its answer.
     pub(super) fn withdrawn(&mut self, doubt: Doubt) {
         let store = self.parts.store.clone();
         self.resolving.spawn(async move {
@@ -139,7 +139,7 @@ impl Engine {
         let mut open = Vec::new();
         for (index, run) in job.runs.iter_mut().enumerate() {
             if !matches!(run.phase, Phase::Settled) {
-                // Also the marked ones: nothing was sent, and no slot is held.
+                // Also the marked runs: nothing was sent, and no slot is held.
                 run.phase = Phase::Waiting;
                 open.push(RunKey { job: key, index });
             }
@@ -155,7 +155,7 @@ impl Engine {
         }
     }
 
-    /// Writes down that a withdrawn job stops, in front of the ends of its runs.
+    /// Records that a withdrawn job stops, in front of the ends of its runs.
     pub(super) fn stop_withdrawn(
         &mut self,
         key: JobKey,
@@ -171,7 +171,7 @@ impl Engine {
         self.ledger.push(Change::Job(change), After::Told(key));
     }
 
-    /// The end of a job is durable.
+    /// Forgets the withdrawal of a job whose end is durable.
     pub(super) fn forget_withdrawal(&mut self, key: JobKey) {
         if let Some(transaction) = self.being_withdrawn.remove(&key) {
             self.parts.withdrawals.forget(&transaction);

@@ -1,7 +1,7 @@
-//! From the nodes: every message is matched with what is known before it is believed.
+//! Messages from the nodes: each is matched with the engine's own state before it has an effect.
 //!
-//! The rule: a message counts only when its sender is the node of the run (or ping) that it names;
-//! everything else is counted and changes nothing.
+//! Invariant: a message counts only if its sender is the node of the run (or ping) that it names;
+//! every other message is counted and changes nothing.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::over_ssh::Via;
 use crate::trace::RunTrace;
 use crate::verdict::Verdict;
 
-/// Two forms of the same news.
+/// Two forms of the same report.
 enum Report {
     Outcome(Box<RawValue>),
     Status(Box<ActionResult>),
@@ -66,7 +66,7 @@ impl Engine {
         count(&self.parts.metrics.ignored_messages);
     }
 
-    /// The run of a transaction, if it is on this very node.
+    /// The run of a transaction, if it is on this node.
     pub(super) fn run_of(&self, certname: &Certname, key: Option<RunKey>) -> Option<RunKey> {
         let key = key?;
         if self.book.run(key)?.certname == *certname {
@@ -97,7 +97,7 @@ impl Engine {
         }
     }
 
-    /// An answer to a blocking request: one that somebody waits for, or a status query.
+    /// Handles an answer to a blocking request of a caller, or to a status query.
     fn answer(&mut self, certname: &Certname, response: Response, has_replaced_bytes: bool) {
         let transaction = &response.transaction_id;
         let results = Ok(&*response.results);
@@ -150,8 +150,8 @@ impl Engine {
         }
     }
 
-    /// A status answer says that the action ended. `None`: without an exit code, which a stock agent
-    /// leaves out when its record of it is unreadable.
+    /// Handles a status answer that the action ended. `None`: without an exit code, which a stock
+    /// agent leaves out when its record of it is unreadable.
     fn ended_by_status(
         &mut self,
         key: RunKey,
@@ -201,7 +201,7 @@ impl Engine {
             Report::Status(result) => result.stdout.as_ref().map_or(0, String::len),
         };
         let landing = self.landing(key);
-        // Files are written by somebody who may wait for the disk.
+        // Files are written on a blocking thread, which may wait for the disk.
         if size <= INLINE_RESULT_BYTES && landing.is_none() {
             let acknowledge = self.acknowledges(key);
             let shaped = shape((kind, as_task), &report, known, keep.as_deref());
@@ -219,7 +219,7 @@ impl Engine {
         });
     }
 
-    /// Where a download goes.
+    /// Destination of a download.
     fn landing(&self, key: RunKey) -> Option<Landing> {
         let action = self.book.jobs.get(&key.job)?.action.as_ref()?;
         let place = Arc::clone(action.place.as_ref()?);
@@ -232,7 +232,8 @@ impl Engine {
         self.record(outcome.run, outcome.shaped, acknowledge);
     }
 
-    /// The key that seals what the run's task says in secret, if somebody may read it.
+    /// The key that seals the secret values that the run's task returns, if a reader for them
+    /// exists.
     fn keeps_secrets(&self, key: RunKey) -> Option<Arc<SealKey>> {
         let job = self.book.jobs.get(&key.job)?;
         job.keeps_secrets.then(|| Arc::clone(&self.parts.seal))
@@ -250,7 +251,7 @@ impl Engine {
         })
     }
 
-    /// The agent says that it cannot, or could not.
+    /// Handles an agent's report that it cannot, or could not, carry out a request.
     fn rpc_error(&mut self, certname: &Certname, error: &RpcError) {
         let transaction = &error.transaction_id;
         let words = error.description.as_str();
@@ -282,7 +283,7 @@ impl Engine {
         }
     }
 
-    /// A broker, or the agent's PCP layer, could not do anything with one of our messages.
+    /// Handles an error of a broker, or of the agent's PCP layer, about one of our messages.
     fn error_message(&mut self, certname: &Certname, message: &Message) {
         let key = message.in_reply_to.and_then(|id| self.book.by_message(id));
         let from_broker = message

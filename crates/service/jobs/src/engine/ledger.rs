@@ -1,7 +1,8 @@
-//! What is decided and not durable yet.
+//! Decided changes that are not durable yet.
 //!
-//! [`Ledger`] queues changes with what is to follow their commit. The rule: they leave it in the
-//! order in which they were decided, and what follows a change follows its commit.
+//! [`Ledger`] queues changes with the actions that follow their commit. Invariant: they leave it in
+//! the order in which they were decided, and the action that follows a change comes after its
+//! commit.
 
 use std::collections::VecDeque;
 
@@ -12,22 +13,22 @@ use super::late_outcomes::Late;
 use crate::defaults::COMMIT_CHANGES;
 use crate::keys::{JobKey, RunKey};
 
-/// What follows when a change is durable.
+/// The action that follows when a change is durable.
 #[derive(Debug)]
 pub(super) enum After {
     /// Watchers of the job read the event.
     Told(JobKey),
     /// The run's request is sent.
     Marked(RunKey),
-    /// The task is sent in the place of the request.
+    /// The task is sent in place of the request.
     FellBack(RunKey),
     /// The agent may forget the outcome.
     Ended { run: RunKey, acknowledge: bool },
-    /// The run's outcome was refused by the store; that it is errored stands instead.
+    /// The store refused the run's outcome; the run is recorded as errored instead.
     Unrecorded(RunKey),
-    /// The job leaves the book.
+    /// The job is removed from the engine's memory.
     JobEnded(JobKey),
-    /// A caller is answered.
+    /// The caller gets its answer.
     Stopped(JobKey, oneshot::Sender<bool>),
     /// The agent may forget the outcome that came too late.
     LateLogged(Box<Late>),
@@ -40,29 +41,29 @@ pub(super) struct Ledger {
     bytes: usize,
 }
 
-/// A commit that came to its end.
+/// A commit that is complete.
 pub(super) struct Committed {
     pub(super) applied: Vec<(Applied, After)>,
-    /// An earlier try may have been kept although its answer was lost, so that a change which was
-    /// not applied may still be ours.
+    /// An earlier attempt may have been stored although its answer was lost, so that a change which
+    /// was not applied may still be ours.
     pub(super) repeated: bool,
-    /// What ended the work before all was written.
+    /// Reason that the commit ended before everything was written.
     pub(super) halt: Option<Halt>,
 }
 
-/// Why a commit was not brought to its end.
+/// Reason that a commit was not completed.
 pub(super) enum Halt {
-    /// The store takes nothing any more.
+    /// The store accepts no more writes.
     Gone(StoreError),
-    /// The store refuses a change.
+    /// The store refuses one change.
     Refused(Box<Refused>),
 }
 
-/// A change that the store refuses by itself, for good.
+/// A change that the store refuses permanently, regardless of other changes.
 pub(super) struct Refused {
     pub(super) change: Change,
     pub(super) after: After,
-    /// What was to follow it.
+    /// The entries that were to follow it.
     pub(super) rest: Vec<(Change, After)>,
     pub(super) error: StoreError,
 }
@@ -83,7 +84,7 @@ impl Ledger {
         self.bytes
     }
 
-    /// What the next commit writes.
+    /// Takes the entries that the next commit writes.
     pub(super) fn take(&mut self) -> Vec<(Change, After)> {
         let count = self.entries.len().min(COMMIT_CHANGES);
         let entries: Vec<_> = self.entries.drain(..count).collect();

@@ -1,8 +1,8 @@
 //! The engine: one actor that owns every job that is not over.
 //!
-//! [`Engine`] is woken by commands, by messages from nodes, by nodes that come and go, by time and
-//! by its own finished work (commits, insertions, sends). It never waits for any of them in line:
-//! store and fabric are called in tasks that it owns. The rules:
+//! [`Engine`] is woken by commands, by messages from nodes, by nodes that connect and disconnect,
+//! by time and by its own finished work (commits, insertions, sends). It never waits for any of
+//! them in line: store and fabric are called in tasks that it owns. Invariants:
 //! - a request leaves only after the commit that marks its run as running;
 //! - an outcome is acknowledged only after the commit that records it;
 //! - one commit is under way at a time, so events stand in the order in which they were decided.
@@ -49,7 +49,7 @@ use crate::defaults::{
 use crate::live::{Feed, Taken};
 use crate::metrics;
 
-/// What the handle asks of the engine.
+/// A command from the handle to the engine.
 pub(crate) enum Command {
     Run {
         job: Box<Prepared>,
@@ -61,7 +61,7 @@ pub(crate) enum Command {
         force: bool,
         reply: oneshot::Sender<bool>,
     },
-    /// `None`: the job is over (or never was).
+    /// The feed for a reader; `None`: the job is over (or never was).
     Watch {
         job: JobNumber,
         reply: oneshot::Sender<Option<Feed>>,
@@ -76,8 +76,8 @@ pub(crate) enum Command {
 // === impl Engine ===
 
 impl Engine {
-    /// Works until told to stop, then waits for the commit under way; or until the store is lost,
-    /// and says why.
+    /// Runs until the shutdown request, then waits for the commit under way; or until the store is
+    /// lost, and returns the reason.
     pub(crate) async fn run(
         mut self,
         mut commands: mpsc::Receiver<Command>,
@@ -104,7 +104,7 @@ impl Engine {
                 self.hearing.forget();
             }
             tokio::select! {
-                // Finished work first: it makes room for what follows.
+                // Finished work first: it frees capacity for the rest.
                 biased;
                 () = self.parts.stopped.cancelled() => break,
                 Some(done) = self.committing.join_next() => self.committed(finished(done)),
@@ -132,7 +132,7 @@ impl Engine {
         self.drain().await
     }
 
-    /// What else is in the inbox, up to a turn's worth: neighbours share a commit.
+    /// Takes further messages from the inbox, up to a turn's worth: neighbours share a commit.
     fn more(&mut self, inbox: &mut Inbox) {
         for _ in 1..INBOX_TURN {
             if !self.has_room() {
@@ -145,8 +145,8 @@ impl Engine {
         }
     }
 
-    /// Whether more from the nodes can be taken in; if not, it waits in the inbox, and the nodes
-    /// behind it.
+    /// True if more messages from nodes can be taken in; otherwise they wait in the inbox, which
+    /// applies backpressure to the nodes.
     pub(super) fn has_room(&self) -> bool {
         self.ledger.len() < PENDING_CHANGES
             && self.ledger.bytes() < PENDING_BYTES
@@ -171,13 +171,13 @@ impl Engine {
         }
     }
 
-    /// `false`: the fabric is gone.
+    /// Handles a change of presence. `false`: the fabric is gone.
     fn presence(&mut self, change: Result<Option<PresenceChange>, u64>) -> bool {
         match change {
             Ok(Some(PresenceChange::Connected(certname, presence))) => {
                 self.connected(&certname, presence.capabilities.as_deref());
             }
-            // Its runs are looked at by the next tick.
+            // The next tick checks its runs.
             Ok(Some(PresenceChange::Disconnected(_))) => {}
             Ok(None) => return false,
             Err(missed) => {
@@ -191,8 +191,8 @@ impl Engine {
         true
     }
 
-    /// At the end: what is decided is still written, and what is marked is sent, for a bounded
-    /// time. Nothing new is started.
+    /// Ends the work: decided changes are still written, and requests of marked runs are sent, for
+    /// a bounded time. Nothing new is started.
     async fn drain(mut self) -> Option<StoreError> {
         let deadline = Instant::now() + SHUTDOWN_GRACE;
         while self.lost.is_none() {
@@ -208,7 +208,7 @@ impl Engine {
                 Some(done) = self.sending.join_next() => self.delivered(finished(done)),
                 Some(done) = self.committing.join_next() => self.committed(finished(done)),
                 Some(done) = self.inserting.join_next() => self.inserted(finished(done)),
-                // What the store has of these, the next start asks.
+                // The next start looks up the withdrawn jobs in the store.
                 Some(done) = self.withdrawing.join_next() => drop(finished(done)),
                 () = tokio::time::sleep_until(deadline) => {
                     let changes = self.ledger.len();

@@ -1,8 +1,8 @@
-//! Live output: leave for agents to send it, and its way to the readers.
+//! Live output: credit for agents to send it, and its way to the readers.
 //!
-//! The rule: an agent gets leave only while somebody reads, and more of it only as the fastest
-//! reader takes what came; so a reader's pace reaches the task's node, and a slower one next to it
-//! is told what it missed.
+//! Invariant: an agent gets credit only while there is a reader, and more of it only as the fastest
+//! reader takes output; so a reader's pace reaches the task's node, and a slower reader beside it
+//! is notified of the output that it missed.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::metrics::count;
 // === impl Engine ===
 
 impl Engine {
-    /// A reader comes in. `None`: the job is over, or has readers enough.
+    /// Adds a reader. `None`: the job is over, or has the maximum number of readers.
     pub(super) fn watch(&mut self, number: JobNumber) -> Option<Feed> {
         let window = self.window();
         let reports = self.parts.reports.clone();
@@ -40,7 +40,7 @@ impl Engine {
         Some(feed)
     }
 
-    /// A reader has taken output: its agents may send as much more.
+    /// A reader has taken output: its agents get credit for as much more.
     pub(super) fn taken(&mut self, taken: &Taken) {
         let window = self.window();
         let mut outgoing = Vec::new();
@@ -59,7 +59,7 @@ impl Engine {
         self.send(outgoing);
     }
 
-    /// Leave for a run, if anybody reads.
+    /// Credit for a run, if there is a reader.
     pub(super) fn credit(&mut self, key: RunKey) -> Option<Outgoing> {
         let job = self.book.jobs.get(&key.job)?;
         if job.watchers.iter().all(live::Watcher::is_gone) {
@@ -70,7 +70,7 @@ impl Engine {
         self.credit_up_to(key, came + window)
     }
 
-    /// Leave for every run of the job in flight whose output `wants` it.
+    /// Credit for every run of the job in flight whose output `wants` it.
     fn credits(&mut self, key: JobKey, wants: impl Fn(Output) -> bool) -> Vec<Outgoing> {
         let Some(job) = self.book.jobs.get(&key) else {
             return Vec::new();
@@ -88,7 +88,8 @@ impl Engine {
             .collect()
     }
 
-    /// `None` also before the request is handed over; it is asked for again then.
+    /// Credit up to `until`. `None` also before the request is handed over; the credit is requested
+    /// again then.
     fn credit_up_to(&mut self, key: RunKey, until: u64) -> Option<Outgoing> {
         if !self.capabilities(key)?.live_output {
             return None;
@@ -106,7 +107,7 @@ impl Engine {
         Some(Outgoing::one(self.message_about(run, body)))
     }
 
-    /// A piece of output came.
+    /// Handles a piece of output from an agent.
     pub(super) fn output(&mut self, certname: &Certname, output: pxp::Output) {
         let key = self.book.by_transaction(&output.transaction_id);
         let Some(key) = self.run_of(certname, key) else {
@@ -126,7 +127,7 @@ impl Engine {
         job.watchers.retain(|watcher| !watcher.is_gone());
         let mut bytes = output.data;
         if job.kind == Kind::Task && output.stream == Stream::Stdout {
-            // The agent does the same, but it may be an older one, or none.
+            // The agent does the same, but it may be an older or a stock one.
             bytes.truncate(sensitive.pass(&bytes));
         }
         if bytes.is_empty() && len > 0 {
@@ -153,7 +154,7 @@ impl Engine {
         }
     }
 
-    /// What the agent of a run can do, if it is connected and no stock agent.
+    /// Capabilities of the agent of a run, if it is connected and not a stock agent.
     pub(super) fn capabilities(&self, key: RunKey) -> Option<Arc<Capabilities>> {
         let run = self.book.run(key)?;
         self.presence_of(run)?.capabilities
@@ -164,7 +165,8 @@ impl Engine {
             .is_some_and(|capabilities| capabilities.acknowledged_results)
     }
 
-    /// How far one agent may run ahead of the readers: the queue, divided by the runs in flight.
+    /// Number of bytes that one agent may be ahead of the readers: the queue, divided by the runs
+    /// in flight.
     fn window(&self) -> u64 {
         let share = LIVE_QUEUE_BYTES / self.parts.task_concurrency.max(1) as u64;
         share.clamp(LIVE_WINDOW_MIN, LIVE_WINDOW_MAX)
@@ -174,7 +176,7 @@ impl Engine {
 // === impl Output ===
 
 impl Output {
-    /// Bytes of both streams that came, or were skipped.
+    /// Bytes of both streams that were received or skipped.
     fn came(self) -> u64 {
         self.next[0].saturating_add(self.next[1])
     }
@@ -183,8 +185,8 @@ impl Output {
         self.came() >= self.granted
     }
 
-    /// Takes a piece in; the bytes of both streams up to its end, or `None` when it is a duplicate
-    /// or was sent without leave.
+    /// Accepts a piece; returns the bytes of both streams up to its end, or `None` if it is a
+    /// duplicate or was sent without credit.
     fn take(&mut self, stream: Stream, offset: u64, len: u64) -> Option<u64> {
         let next = &mut self.next[match stream {
             Stream::Stdout => 0,

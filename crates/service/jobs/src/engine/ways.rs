@@ -1,7 +1,7 @@
-//! How nodes are reached: by their agents, or over SSH.
+//! Connections to nodes: through their agents, or over SSH.
 //!
-//! The rule: a job's own word comes first, then the agent, then what is stored; and once a run is
-//! marked, its way stays, since nobody else can know how it went.
+//! Invariant: the job's own choice comes first, then the agent, then the stored connection; and
+//! once a run is marked, its connection stays, since only that one can report how the run ended.
 
 use fabric::{Presence, ssh_address};
 use pcp::{Certname, Message, PcpUri};
@@ -16,7 +16,7 @@ use crate::verdict::Verdict;
 // === impl Engine ===
 
 impl Engine {
-    /// The way to a node whose run is to start. Puppet runs need an agent.
+    /// The connection to a node whose run is about to start. Puppet runs need an agent.
     pub(super) fn way(
         &self,
         certname: &Certname,
@@ -35,7 +35,7 @@ impl Engine {
         }
     }
 
-    /// Why there is no [`way`](Self::way) to a node.
+    /// The reason that there is no [`way`](Self::way) to a node.
     pub(super) fn no_way(&self, certname: &Certname, kind: Kind) -> Verdict {
         match kind {
             Kind::Puppet if self.parts.fabric.stands_in_for(certname) => Verdict::NeedsAgent,
@@ -43,7 +43,7 @@ impl Engine {
         }
     }
 
-    /// Who answers for a run, if he is there.
+    /// Presence of the agent or SSH connection that is responsible for a run, if it is connected.
     pub(super) fn presence_of(&self, run: &Run) -> Option<Presence> {
         match run.via {
             Via::Agent => self.parts.fabric.presence(&run.certname),
@@ -51,7 +51,7 @@ impl Engine {
         }
     }
 
-    /// A message about a run, to whoever answers for it.
+    /// A message about a run, addressed to the agent or SSH connection that is responsible for it.
     pub(super) fn message_about(&self, run: &Run, body: Body) -> Message {
         let agent = || PcpUri::agent(&run.certname);
         let target = match run.via {

@@ -1,8 +1,8 @@
-//! One run between its mark and its end: when to ask, when to cancel, when to give up. What an
-//! agent's answer to "how did it go" allows stands in `answers`.
+//! One run between its mark and its end: the times to query, to cancel and to give up. The
+//! conclusions from an agent's status answers are in `answers`.
 //!
-//! [`Flight`] is a state machine without I/O; time is handed in. The rule: silence is bounded, and
-//! what nobody could hear is not held against an agent.
+//! [`Flight`] is a state machine without I/O; time is handed in. Invariant: silence is bounded, and
+//! time in which the server could not hear an agent does not count against the agent.
 
 mod answers;
 mod words;
@@ -23,18 +23,18 @@ pub(crate) struct Flight {
     next_poll: Instant,
     /// Status requests in a row without an answer, of those that are [counted](Self::next_count).
     unanswered: u32,
-    /// Moment from which the next request counts: a link that flaps lets the node be asked more often, and not be given
-    /// up earlier.
+    /// Moment from which the next request counts: with a flapping link, the node may be queried
+    /// more often, but it is not given up earlier.
     next_count: Instant,
-    /// The agent said that it has the request.
+    /// The agent confirmed that it has the request.
     accepted: bool,
-    /// The spool of the agent at the time of the mark; `None`: a stock agent, or not known.
+    /// The spool of the agent at the time of the mark; `None`: a stock agent, or unknown.
     spool_id: Option<Uuid>,
-    /// Another agent than that one was seen under the node's name.
+    /// Another agent that was seen under the node's certname.
     stranger: Option<Stranger>,
-    /// The request was sent while another agent than that one bore the name.
+    /// The request was sent while another agent was connected under the certname.
     given_to_stranger: bool,
-    /// When the request was first sent; `None`: before this machine's clock began.
+    /// Time at which the request was first sent; `None`: before this machine's clock began.
     sent: Option<Instant>,
     cancelling: Option<(CancelReason, Instant)>,
     resends: u8,
@@ -43,8 +43,8 @@ pub(crate) struct Flight {
     retry: bool,
     /// The store has the end of the wait for this node.
     silence_noted: bool,
-    /// The node was not heard since the restart. Its wait is written down at once: a server that crashes again and again
-    /// would otherwise begin it anew each time.
+    /// The node was not heard since the restart. Its wait is stored at once: otherwise a server
+    /// that crashes again and again would begin the wait anew each time.
     unheard_since_restart: bool,
 }
 
@@ -76,8 +76,8 @@ impl Flight {
         }
     }
 
-    /// The node was silent before the restart, and `left` remains of the wait for it. It does not
-    /// begin anew, but the node gets the time to come back.
+    /// The node was silent before the restart, and `left` remains of the wait for it. The wait does
+    /// not begin anew, but the node gets time to come back.
     pub(crate) fn silent_before(&mut self, left: Duration, patience: &Patience) {
         let left = left.max(defaults::SILENCE_AFTER_RESTART);
         let polls = left
@@ -102,7 +102,7 @@ impl Flight {
         })
     }
 
-    /// A run that was marked `ago` before this engine knew of it; it is asked at once.
+    /// A run that was marked `ago` before this engine loaded it; its node is queried at once.
     pub(crate) fn recovered(
         now: Instant,
         ago: Duration,
@@ -160,8 +160,8 @@ impl Flight {
         if connected { Due::Ask } else { Due::Nothing }
     }
 
-    /// The part of [`Self::tick`] that needs no ear for the agent: its time limit holds although
-    /// nobody could hear what it says.
+    /// The part of [`Self::tick`] that applies although the agent cannot be heard: the run's time
+    /// limit.
     pub(crate) fn tick_unheard(
         &mut self,
         now: Instant,
@@ -175,7 +175,7 @@ impl Flight {
         Some(Due::Cancel)
     }
 
-    /// For so long nobody could hear the agent: that is not held against it.
+    /// Excludes a time in which the agent could not be heard from its silence.
     pub(crate) fn unheard(&mut self, for_so_long: Duration) {
         self.next_poll += for_so_long;
         self.next_count += for_so_long;
@@ -184,7 +184,7 @@ impl Flight {
         }
     }
 
-    /// The agent will be told to end the action; its report is awaited for the grace time.
+    /// Records that the agent will be asked to cancel; its report is awaited for the grace time.
     pub(crate) fn cancel(&mut self, now: Instant, reason: CancelReason, patience: &Patience) {
         self.cancelling = Some((reason, now + patience.cancel_grace));
     }
@@ -193,7 +193,7 @@ impl Flight {
         self.cancelling.map(|(reason, _)| reason)
     }
 
-    /// The agent has the request.
+    /// Records that the agent confirmed the request.
     pub(crate) fn accepted(&mut self, now: Instant, patience: &Patience) {
         self.accepted = true;
         self.heard(now, patience);
@@ -204,12 +204,12 @@ impl Flight {
         self.spool_id
     }
 
-    /// Whether the agent said so.
+    /// True if the agent confirmed the request.
     pub(crate) fn was_accepted(&self) -> bool {
         self.accepted
     }
 
-    /// Any sign of life of this run.
+    /// Records any sign of life of this run.
     pub(crate) fn heard(&mut self, now: Instant, patience: &Patience) {
         self.unanswered = 0;
         self.unheard_since_restart = false;
@@ -217,33 +217,36 @@ impl Flight {
         self.next_poll = self.next_count;
     }
 
-    /// The node is back: ask at the next tick, an outcome may have been lost on the way.
+    /// Records that the node is back: it is queried at the next tick, since an outcome may have
+    /// been lost on the way.
     pub(crate) fn reconnected(&mut self, now: Instant) {
         self.next_poll = now;
     }
 
-    /// Whether the request was sent more than once.
+    /// True if the request was sent more than once.
     pub(crate) fn was_resent(&self) -> bool {
         self.resends > 0
     }
 
-    /// Nothing of the request was sent when last tried, and it is to be tried again.
+    /// True if nothing of the request was sent at the last attempt, and it is to be tried again.
     pub(crate) fn waits_to_be_sent(&self) -> bool {
         self.retry
     }
 
-    /// Nothing of a repeated request was sent, the node is away: when it is back.
+    /// Defers a repeated request of which nothing was sent, because the node is away, until the
+    /// node is back.
     pub(crate) fn postpone(&mut self) {
         self.retry = true;
     }
 
-    /// Whether [`Self::tick`] would say anything but [`Due::Nothing`].
+    /// True if [`Self::tick`] would return anything but [`Due::Nothing`].
     pub(crate) fn is_due(&self, now: Instant) -> bool {
         let end = self.cancelling.map_or(self.deadline, |(_, until)| until);
         self.retry || now >= end || now >= self.next_poll
     }
 
-    /// Nothing of the request was sent, the queue was full. `false`: tried often enough.
+    /// Records that nothing of the request was sent because the queue was full. `false`: no
+    /// attempts are left.
     pub(crate) fn busy(&mut self) -> bool {
         self.busy += 1;
         self.retry = self.busy <= defaults::BUSY_LIMIT;
@@ -395,7 +398,7 @@ mod tests {
         assert_eq!(flight.note_silence(&patience), Some(Silence::Lasts(left)));
         assert_eq!(flight.note_silence(&patience), None, "once");
 
-        // What was left of the wait at each of three restarts, and how often it is asked then.
+        // Time left of the wait at each of three restarts, and the number of queries then.
         for (left, asked) in [(300, 25), (130, 11), (0, 10)] {
             let mut flight = Flight::recovered(start, Duration::ZERO, HOUR, None, &patience);
             flight.silent_before(Duration::from_secs(left), &patience);

@@ -1,13 +1,13 @@
-//! What a flight is told and what it asks for.
+//! Inputs and outputs of a flight, the state of one run in progress.
 //!
-//! [`Status`] goes in, [`Due`] and [`Next`] come out. The rule: each says what is known, and nothing
-//! of how it is sent or stored.
+//! [`Status`] goes in, [`Due`] and [`Next`] come out. Invariant: each states known facts,
+//! independent of transport and storage.
 
 use std::time::Duration;
 
 use uuid::Uuid;
 
-/// The intervals that a flight goes by.
+/// The intervals that a flight uses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Patience {
     pub(crate) poll_interval: Duration,
@@ -15,88 +15,88 @@ pub(crate) struct Patience {
     pub(crate) cancel_grace: Duration,
 }
 
-/// An agent that bears the node's name and does not have the spool that the run was marked for:
-/// the node was set up anew, or two agents share a certname.
+/// An agent with the node's certname that does not have the spool which the run was marked for: the
+/// node was set up anew, or two agents share a certname.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stranger {
     /// The spool that the run was marked for.
     pub(crate) expected: Uuid,
-    /// The other agent's; `None`: it has no such thing (a stock agent).
+    /// The spool of the other agent; `None` for a stock agent, which has no spool id.
     pub(crate) found: Option<Uuid>,
 }
 
-/// Why an action is being cancelled.
+/// Reason that an action is being cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CancelReason {
     Timeout,
     Stop,
 }
 
-/// What a tick asks for.
+/// The next step that a tick requires.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Due {
     Nothing,
-    /// Send the request: nothing of it was sent when last tried.
+    /// Send the request: nothing was sent at the last attempt.
     Retry,
-    /// Ask the agent how the run goes.
+    /// Send a status query to the agent.
     Ask,
-    /// Tell the agent to cancel.
+    /// Send a cancel request to the agent.
     Cancel,
-    /// The time of the run is over and the agent cannot be told.
+    /// The run reached its timeout and the agent cannot be reached.
     TimedOut,
-    /// The agent was told to cancel and did not report in time.
+    /// The agent was asked to cancel and did not report in time.
     CancelUnanswered(CancelReason),
     /// The node stayed silent through `asked` polls.
     Silent {
         asked: u32,
     },
-    /// As silent; all that answered was another agent.
+    /// As `Silent`; only another agent answered.
     Estranged(Stranger),
 }
 
 /// Wait for a silent node, as it is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Silence {
-    /// Until then it is asked again.
+    /// The wait lasts until this time; the node is queried meanwhile.
     Lasts(Duration),
     /// The node answered, so the wait is over.
     Over,
 }
 
-/// What an agent said to a status query.
+/// An agent's answer to a status query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
     Running,
-    /// It has the outcome.
+    /// The agent has the outcome.
     Ended,
     Unknown {
         spool_id: Option<Uuid>,
     },
 }
 
-/// What follows from it.
+/// The step that follows from a status answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     Wait,
     Record,
     Resend,
-    /// Nobody can say how it ended.
+    /// The outcome cannot be determined.
     Unknown(WhyUnknown),
 }
 
-/// Why an agent's `unknown` is no proof that it never got the request.
+/// Reason that an agent's `unknown` does not prove that it never got the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WhyUnknown {
-    /// The agent cannot say which spool it speaks for.
+    /// The agent has no spool id.
     NoSpoolId,
-    /// It had confirmed the request before.
+    /// The agent had confirmed the request before.
     Forgotten,
     /// Only an agent with another spool than at dispatch has answered.
     OtherAgent(Stranger),
-    /// Its spool may have been purged since.
+    /// The agent's spool may have been purged since.
     TooLongAgo,
-    /// It was sent again already, as often as is sensible.
+    /// The request was already sent again as often as [`crate::defaults::RESEND_LIMIT`] allows.
     ResentOften,
-    /// It went over SSH, and the process that watched it is gone.
+    /// The request went over SSH, and the process that watched it is gone.
     OverSsh,
 }

@@ -1,9 +1,9 @@
-//! Plan jobs: the record of a plan that runs elsewhere (in Bolt), with the jobs that are its steps.
+//! Plan jobs: the records of plans that run outside the engine (in Bolt), with the jobs that are
+//! their steps.
 //!
-//! [`PlanJobs`] is the handle; the rules: what it answers is durable, a plan job that is over stays
-//! as it is, only its owner goes on with it (the user who started it, and nobody who bears his login
-//! later), and parameters that are named as sensitive are not
-//! kept.
+//! [`PlanJobs`] is the handle. Invariants: its answers are durable, a plan job that is over stays
+//! as it is, only its owner can continue it (the user who started it, not a later user with the
+//! same login), and parameters that are named as sensitive are not stored.
 
 mod request;
 
@@ -24,37 +24,37 @@ pub struct PlanJobs {
     clock: Arc<dyn Clock>,
 }
 
-/// Why a plan job was left as it is.
+/// Reason that a plan job was left unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanJobError {
-    /// There is no such plan job.
+    /// No plan job has this number.
     #[error(
         "there is no plan job {0}; it may be old and deleted, and `tutti plan jobs` lists those that are kept"
     )]
     Unknown(i64),
-    /// It takes nothing any more.
+    /// The plan job is over and accepts no changes.
     #[error("plan job {number} is over ({state}); start a new one")]
     Finished {
-        /// Which.
+        /// Number of the plan job.
         number: i64,
         /// `success` or `failure`.
         state: String,
     },
-    /// Somebody else started it.
+    /// The plan job belongs to another user.
     #[error("plan job {number} belongs to {owner}; only its owner may go on with it")]
     NotOwner {
-        /// Which.
+        /// Number of the plan job.
         number: i64,
-        /// The login of who started it.
+        /// Login of the user who started it.
         owner: String,
     },
-    /// The store failed.
+    /// The store returned an error.
     #[error("cannot write the plan job down")]
     Store(#[from] StoreError),
 }
 
-/// What is shown as the kind of a plan that was stopped.
+/// The error kind shown for a plan that was stopped.
 const STOPPED: &str = "tutti/plan-stopped";
 
 // === impl PlanJobs ===
@@ -64,13 +64,13 @@ impl PlanJobs {
         Self { store, clock }
     }
 
-    /// Writes down that a plan runs; gives the number of its plan job.
+    /// Records that a plan runs; returns the number of its plan job.
     pub async fn start(&self, plan: PlanStart) -> Result<i64, PlanJobError> {
         let new = plan.row(self.clock.now_ms());
         Ok(self.store.insert_plan_job(&new).await?)
     }
 
-    /// Ends a plan job as its owner says.
+    /// Ends a plan job with the result that its owner reports.
     pub async fn finish(
         &self,
         number: i64,
@@ -84,8 +84,8 @@ impl PlanJobs {
         }
     }
 
-    /// Ends a plan job as failed, whoever asks: it takes no more steps, and those that run go on.
-    /// One that is over is left as it is.
+    /// Ends a plan job as failed, without regard to the owner: it accepts no more steps, and
+    /// running steps go on. A plan job that is over is left as it is.
     pub async fn stop(&self, number: i64, login: &str) -> Result<(), PlanJobError> {
         self.row(number).await?;
         let msg = format!("{login} stopped the plan job; steps that ran were left to end");
@@ -97,7 +97,7 @@ impl PlanJobs {
         self.end(number, &end).await.map(|_| ())
     }
 
-    /// Whether this user may run a task as a step of a plan job now.
+    /// Checks that this user may run a task as a step of a plan job now.
     pub async fn step(&self, number: i64, user_id: &str) -> Result<(), PlanJobError> {
         let row = self.row(number).await?;
         if row.owner_id.is_empty() || row.owner_id != user_id {
@@ -113,7 +113,7 @@ impl PlanJobs {
         }
     }
 
-    /// Writes an event of a plan job that runs: what the plan says, which plan calls which.
+    /// Records an event of a running plan job: a message of the plan, or a call of another plan.
     pub async fn tell(
         &self,
         number: i64,
@@ -138,7 +138,7 @@ impl PlanJobs {
             true => ("success", "plan_finished"),
             false => ("failure", "plan_failed"),
         };
-        // The result is kept once, with the plan job.
+        // The result is stored once, with the plan job.
         let details = json!({"plan-id": number.to_string()});
         let event = NewPlanEvent {
             kind: kind.to_owned(),
@@ -159,7 +159,7 @@ impl PlanJobs {
         row.ok_or(PlanJobError::Unknown(number))
     }
 
-    /// Why nothing was written.
+    /// The reason that nothing was written.
     async fn over(&self, number: i64) -> Result<PlanJobError, PlanJobError> {
         let state = self.row(number).await?.state;
         Ok(PlanJobError::Finished { number, state })

@@ -1,6 +1,6 @@
-//! What is told about a plan: [`PlanStart`] and [`PlanEnd`].
+//! Start and end of a plan: [`PlanStart`] and [`PlanEnd`].
 //!
-//! The rule: values of parameters that are named as sensitive do not get past
+//! Invariant: values of parameters that are named as sensitive do not get past
 //! [`PlanStart::options`].
 
 use std::fmt;
@@ -8,43 +8,43 @@ use std::fmt;
 use serde_json::{Map, Value, json};
 use store::NewPlanJob;
 
-/// A plan that starts.
+/// The start of a plan.
 #[derive(Clone, Default)]
 pub struct PlanStart {
-    /// `module::plan`.
+    /// Name of the plan, `module::plan`.
     pub plan: String,
-    /// Empty: not known.
+    /// Environment that the plan is from; empty if unknown.
     pub environment: String,
-    /// The version of its code that the plan stays with.
+    /// Code id of the version that the plan uses to its end.
     pub code_id: Option<String>,
-    /// How it was said which that is.
+    /// The way in which that version was chosen.
     pub code: Option<String>,
     /// Parameters by name; may hold secrets.
     pub params: Map<String, Value>,
-    /// Names of parameters whose values are not kept.
+    /// Names of parameters whose values are not stored.
     pub sensitive: Vec<String>,
-    /// For people.
+    /// Free text shown in lists and logs.
     pub description: String,
     /// Free keys and values, echoed with the plan job.
     pub userdata: Map<String, Value>,
-    /// That it is only looked at, as it was asked for.
+    /// The noop option as requested; the plan then changes nothing.
     pub noop: Option<Value>,
-    /// Questions are answered by their defaults.
+    /// Questions of the plan are answered by their defaults.
     pub is_unattended: bool,
-    /// The number of the schedule that started the plan.
+    /// Number of the schedule that started the plan; `None` if no schedule did.
     pub schedule: Option<i64>,
-    /// The login of who asks.
+    /// Login of the user who requested the plan.
     pub owner: String,
-    /// His id: only he goes on with the plan.
+    /// Id of that user: only this user can continue the plan.
     pub owner_id: String,
 }
 
-/// How a plan ended.
+/// The end of a plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanEnd {
-    /// Whether it went well.
+    /// True if the plan succeeded.
     pub success: bool,
-    /// What it returned.
+    /// The value that the plan returned, or its error.
     pub result: Value,
 }
 
@@ -63,7 +63,7 @@ impl PlanStart {
         }
     }
 
-    /// What is stored and shown: as told, without secrets.
+    /// The options as stored and shown: as received, without secrets.
     pub(super) fn options(&self) -> Value {
         let open = |(name, _): &(&String, &Value)| !self.sensitive.contains(name);
         let parameters: Map<String, Value> = self
@@ -98,7 +98,7 @@ impl PlanStart {
     }
 }
 
-/// Never the values of parameters.
+/// Leaves out the values of parameters.
 impl fmt::Debug for PlanStart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PlanStart")

@@ -1,20 +1,20 @@
 //! The options of a Puppet run as flags of `puppet agent`.
 //!
-//! [`PuppetFlags`]; the rule: only flags that pxp-module-puppet lets through are made, and a value
+//! Invariant of [`PuppetFlags`]: only flags that pxp-module-puppet accepts are made, and a value
 //! that it would refuse (or take for a flag) is refused here, with the option's name.
 
 use std::fmt;
 
-/// How Puppet is to run. The names are those of Puppet's settings.
+/// Options of a Puppet run. The names are those of Puppet's settings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PuppetFlags {
-    /// Only show what would change.
+    /// Only report changes, make none.
     pub noop: bool,
-    /// Change things although `puppet.conf` says noop.
+    /// Make changes even if `puppet.conf` sets noop.
     pub no_noop: bool,
-    /// Log more.
+    /// Log debug messages, too.
     pub debug: bool,
-    /// Show stack traces.
+    /// Print stack traces on errors.
     pub trace: bool,
     /// Log each resource as it is evaluated.
     pub evaltrace: bool,
@@ -22,29 +22,29 @@ pub struct PuppetFlags {
     pub use_cached_catalog: bool,
     /// Apply the last catalog when there is no new one; `None`: as the node is configured.
     pub usecacheonfailure: Option<bool>,
-    /// In seconds.
+    /// Puppet's `filetimeout`, in seconds; `None`: as the node is configured.
     pub filetimeout: Option<u64>,
-    /// In seconds.
+    /// Puppet's `http_connect_timeout`, in seconds; `None`: as the node is configured.
     pub http_connect_timeout: Option<u64>,
-    /// In seconds.
+    /// Puppet's `http_keepalive_timeout`, in seconds; `None`: as the node is configured.
     pub http_keepalive_timeout: Option<u64>,
-    /// In seconds.
+    /// Puppet's `http_read_timeout`, in seconds; `None`: as the node is configured.
     pub http_read_timeout: Option<u64>,
     /// `manifest`, `title-hash` or `random`.
     pub ordering: Option<String>,
-    /// Names with commas between: only resources with these tags.
+    /// Comma-separated tags: only resources with these tags are applied.
     pub tags: Option<String>,
-    /// Names with commas between: no resources with these tags.
+    /// Comma-separated tags: resources with these tags are skipped.
     pub skip_tags: Option<String>,
 }
 
-/// An option that cannot be used.
+/// An invalid option of a Puppet run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{option}: {problem}")]
 pub struct FlagProblem {
-    /// Its name in the request.
+    /// Name of the option in the request.
     pub option: &'static str,
-    /// What is wrong with it.
+    /// The problem with the option's value.
     pub problem: String,
 }
 
@@ -53,8 +53,8 @@ const ORDERINGS: [&str; 3] = ["manifest", "title-hash", "random"];
 // === impl PuppetFlags ===
 
 impl PuppetFlags {
-    /// The words for the command line. `environment`: `None` is each node's own; `enforced` makes
-    /// the run fail where the server would use another one.
+    /// The arguments for the command line. With `environment` `None`, each node uses its own;
+    /// `enforced` makes the run fail if the server would use another one.
     pub(crate) fn words(
         &self,
         environment: Option<&str>,
@@ -106,7 +106,7 @@ impl PuppetFlags {
     }
 }
 
-/// The characters that the module lets through.
+/// Checks that the tags have only characters that the module accepts.
 fn check_tags(option: &'static str, tags: &str) -> Result<(), FlagProblem> {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "_:,.-".contains(c);
     if tags.is_empty() {
@@ -137,7 +137,7 @@ impl Words {
         }
     }
 
-    /// Two words: the module takes no `=`.
+    /// Adds a flag and its value as two arguments: the module accepts no `=`.
     fn pair(&mut self, name: &str, value: impl fmt::Display) {
         self.0.extend([format!("--{name}"), value.to_string()]);
     }
@@ -147,7 +147,7 @@ impl Words {
 mod tests {
     use super::*;
 
-    /// What pxp-module-puppet lets through, each also with `no-` in front.
+    /// The flags that pxp-module-puppet accepts, each also with `no-` in front.
     const ALLOWED: [&str; 23] = [
         "color",
         "configtimeout",

@@ -1,7 +1,8 @@
-//! What a Puppet run left behind, in the shape that clients of the orchestrator know.
+//! Results of Puppet runs, in the shape that clients of the orchestrator know.
 //!
-//! [`Ran::shape`] makes of an agent's words what is stored and told. The rule: a run that has a report
-//! is told by its status; one that has none could not be run, and the agent's reason stands for it.
+//! [`Ran::shape`] turns an agent's result into the stored and shown form. Invariant: a run that has
+//! a report gets its state from the report's status; a run that has none could not be run, and the
+//! agent's reason is its result.
 
 use serde_json::{Map, Value, json};
 
@@ -16,7 +17,7 @@ use crate::verdict::{KIND_EXECUTION, KIND_STOPPED, KIND_TIMEOUT, clip};
 // === impl Ran ===
 
 impl Ran {
-    /// The run's end. `console`: where reports are shown.
+    /// Shapes the run's end. `console`: URL of the console that shows reports.
     pub(crate) fn shape(&self, report: Option<&RunReport>, console: Option<&str>) -> Shaped {
         let cancelled = self.is_true("cancelled");
         let ended = cancelled || self.is_true("timed_out");
@@ -52,7 +53,8 @@ impl Ran {
             let info = json!({"replaced_bytes": true});
             result.insert("_output_info".to_owned(), info);
         }
-        // Puppet Enterprise's results do not have the key, so where nobody knows, neither have these.
+        // Puppet Enterprise's results do not have the key, so it is left out if the code id is
+        // unknown.
         if let Some(code_id) = report.code_id.clone().or_else(|| self.code_id()) {
             result.insert("code_id".to_owned(), json!(code_id));
         }
@@ -103,7 +105,7 @@ impl Ran {
         }
     }
 
-    /// Puppet did not run, or did not come to a report.
+    /// The shape of a run in which Puppet did not run, or did not write a report.
     fn not_run(&self, cancelled: bool) -> Shaped {
         let (state, kind, message) = match self.known.cancelling {
             Some(CancelReason::Timeout) if cancelled => {
@@ -172,7 +174,7 @@ impl Ran {
         json!({"noop": held_back, "no_noop": touched})
     }
 
-    /// The error of a stock module, which tells no cause.
+    /// The error of a stock module, which gives no cause.
     fn stock_error(&self) -> Option<StockError> {
         if self.said.contains_key("cause") {
             return None;
@@ -180,14 +182,14 @@ impl Ran {
         StockError::of_type(self.text("error_type")?)
     }
 
-    /// True if a stock module tells no more of a failed run than that the exit code is not 0.
+    /// True if a stock module reports no more of a failed run than that the exit code is not 0.
     fn is_bare_exit_code(&self) -> bool {
         self.text("error_type") == Some("agent_exit_non_zero")
             && !self.said.contains_key("cause")
             && !self.said.contains_key("errors")
     }
 
-    /// The module's words, then those of whatever ran it.
+    /// The module's message, then that of the program that ran it.
     fn why_not_run(&self) -> String {
         let spoken = [self.said.get("error"), self.said.get("_error")];
         let spoken = spoken.into_iter().flatten().find_map(|error| {
@@ -209,7 +211,7 @@ impl Ran {
     }
 }
 
-/// The resources of a result that noop held back, in words.
+/// The resources of a result that noop held back, as text.
 pub(crate) fn held_back(result: &Map<String, Value>) -> Option<String> {
     match result.get("noop")?.get("noop")?.as_u64()? {
         0 => None,
@@ -218,7 +220,7 @@ pub(crate) fn held_back(result: &Map<String, Value>) -> Option<String> {
     }
 }
 
-/// What of the agent's words is told elsewhere, or is of no use to anybody.
+/// Keys of the agent's result that are shown elsewhere, or are of no use.
 const TOLD_ELSEWHERE: [&str; 12] = [
     "time",
     "version",
@@ -250,7 +252,7 @@ mod tests {
     };
     const UUID: &str = "1b867bff-a1a0-4a02-8e5f-cbc6a4d6d8a8";
 
-    /// What the stock module says of a run that changed something.
+    /// The stock module's result of a run that changed something.
     fn changed() -> Value {
         json!({
             "time": "2026-11-21T20:00:00.000000000+00:00", "transaction_uuid": UUID,

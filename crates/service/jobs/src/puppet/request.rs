@@ -1,6 +1,7 @@
-//! What a caller asks for, and why it may be refused.
+//! Requests for Puppet runs, and the reasons for refusing them.
 //!
-//! [`DeployRequest`], [`RunCode`] and [`DeployError`]; the rule: a refused request has changed nothing.
+//! [`DeployRequest`], [`RunCode`] and [`DeployError`]. Invariant: a refused request has changed
+//! nothing.
 
 use std::time::Duration;
 
@@ -15,94 +16,96 @@ use crate::resolve::ResolveError;
 use crate::submit::SubmitError;
 use crate::targets::{Scope, ScopeError};
 
-/// A Puppet run on nodes.
+/// A request to run Puppet on nodes.
 #[derive(Clone, Debug, Default)]
 pub struct DeployRequest {
-    /// Empty: each node runs in its own.
+    /// Name of the environment; empty: each node runs in its own.
     pub environment: String,
-    /// Where; `None`: all of the environment.
+    /// The nodes to run on, before groups and queries are resolved; `None`: all nodes of the
+    /// environment.
     pub scope: Option<Scope>,
-    /// What `scope` comes to, where the caller knows already.
+    /// The certnames that `scope` resolves to, if the caller has resolved it already.
     pub nodes: Option<Vec<Certname>>,
     /// A node that is classified into another environment does not run.
     pub enforce_environment: bool,
-    /// How Puppet is to run.
+    /// Options of the Puppet run.
     pub flags: PuppetFlags,
-    /// Which version of the code its catalogs are made of.
+    /// Code version that the catalogs are compiled from.
     pub code: RunCode,
     /// Nodes at once, for this job; otherwise only `global_concurrent_compiles` bounds it.
     pub concurrency: Option<usize>,
     /// Batches, pauses between them, and how many nodes may fail.
     pub rollout: RolloutOptions,
-    /// How long one node may take; the engine's default otherwise.
+    /// Timeout of the run on one node; `None`: the engine's default.
     pub timeout: Option<Duration>,
-    /// For people.
+    /// Free text shown in lists and logs.
     pub description: String,
     /// Free keys and values, echoed with the job.
     pub userdata: Map<String, Value>,
-    /// The login of who asks.
+    /// Login of the user who requested the job.
     pub owner: String,
     /// The slot of a schedule that it runs for; a slot has one job at most.
     pub slot: Option<SlotKey>,
     /// The plan job that this is a step of; this server runs the plan.
     pub plan_job: Option<i64>,
-    /// What is written of that plan with the job.
+    /// Record about that plan which is stored with the job.
     pub mark: Option<PlanMark>,
 }
 
-/// Of a job that keeps its environment as it is.
+/// Option of a job whose environment keeps its code version until the job is over.
 const LOCK: &str = "lock";
 
-/// Which version of the code the catalogs of a job are made of. It is only told here: who makes the job
-/// keeps the version where it is.
+/// Code version that the catalogs of a job are compiled from. It is only recorded here: the creator
+/// of the job keeps the version in place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum RunCode {
-    /// Each of what is live when the node asks for it.
+    /// Each catalog is compiled from the version that is live when its node asks for it.
     #[default]
     Latest,
-    /// All of the one that is live when the job is made, and that stays until it is over.
+    /// All catalogs are compiled from the version that is live when the job is made, which stays
+    /// until the job is over.
     Locked {
-        /// Its code id; `None`: the environment has no versions.
+        /// Code id of that version; `None`: the environment has no versions.
         code_id: Option<String>,
     },
 }
 
-/// Why Puppet was not run. Nothing was sent, and nothing stored unless said otherwise.
+/// Reason that Puppet was not run. Nothing was sent, and nothing stored unless stated otherwise.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeployError {
-    /// The name cannot be an environment's.
+    /// The text is not a valid environment name.
     #[error("`{name}` is not an environment's name: {reason}")]
     EnvironmentName {
-        /// As asked.
+        /// The name as requested.
         name: String,
-        /// What is wrong with it.
+        /// The problem with the name.
         reason: String,
     },
-    /// Enforcing no environment.
+    /// The request enforces an environment but names none.
     #[error(
         "enforce_environment must be false where environment is empty: each node runs in its own then"
     )]
     NothingToEnforce,
-    /// Neither an environment nor nodes.
+    /// The request names neither an environment nor nodes.
     #[error("name the nodes in scope, or an environment, whose nodes are meant then")]
     Nowhere,
     /// There is no such environment, or its code cannot be used.
     #[error(transparent)]
     Code(#[from] CodeError),
-    /// An option that cannot be used.
+    /// A Puppet option is invalid.
     #[error(transparent)]
     Flag(#[from] FlagProblem),
-    /// The scope comes to no nodes.
+    /// The scope resolves to no nodes.
     #[error(transparent)]
     Scope(#[from] ScopeError),
-    /// The nodes' environments are not known.
+    /// The environments of the nodes cannot be looked up.
     #[error("the environments of the nodes cannot be looked up: {0}")]
     Classify(ResolveError),
-    /// A limit that makes no sense.
+    /// A concurrency, timeout or rollout limit is invalid.
     #[error("{0}")]
     Limit(String),
-    /// The job was not taken.
+    /// The engine did not accept the job.
     #[error(transparent)]
     Submit(#[from] SubmitError),
 }
@@ -110,7 +113,7 @@ pub enum DeployError {
 // === impl RunCode ===
 
 impl RunCode {
-    /// As the job shows it, with the code id.
+    /// The mode as the job shows it, with the code id.
     pub(super) fn shown(&self) -> (&'static str, Option<&str>) {
         match self {
             Self::Latest => ("latest", None),
@@ -118,7 +121,7 @@ impl RunCode {
         }
     }
 
-    /// Whether a job with these options keeps its environment as it is.
+    /// True if a job with these options keeps its environment's code version until it is over.
     pub fn is_locked(options: &Value) -> bool {
         options["code"] == LOCK
     }

@@ -1,6 +1,7 @@
-//! What an agent said of a Puppet run, taken apart: [`Ran`].
+//! An agent's result of a Puppet run, parsed: [`Ran`].
 //!
-//! The rule: it is an agent's word, so nothing in it need be there or be of the type that it should.
+//! Invariant: the result comes from an agent, so any field may be missing or of another type than
+//! expected.
 
 use pcp::Certname;
 use pxp::action::{ActionResult, CodeId};
@@ -10,10 +11,10 @@ use store::JobNumber;
 use crate::outcome::Circumstances;
 use crate::resolve::PuppetRun;
 
-/// What the stock module says of a value that it does not know.
+/// The stock module's text for an unknown value.
 const UNKNOWN: &str = "unknown";
 
-/// What an agent said, taken apart.
+/// An agent's result, parsed.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(super) said: Map<String, Value>,
@@ -44,7 +45,7 @@ pub(crate) fn read(results: &str, known: Circumstances) -> Result<Ran, String> {
     Ok(Ran { said, known })
 }
 
-/// Whether an object is what the module says.
+/// True if the object has the form of the Puppet module's result.
 fn is_of_puppet(said: &Map<String, Value>) -> bool {
     said.contains_key("transaction_uuid") || said.contains_key("error_type")
 }
@@ -52,7 +53,7 @@ fn is_of_puppet(said: &Map<String, Value>) -> bool {
 // === impl Ran ===
 
 impl Ran {
-    /// Whether it is what the module says, and not what something else did.
+    /// True if the result is the Puppet module's and not that of another program.
     pub(crate) fn is_of_puppet(&self) -> bool {
         is_of_puppet(&self.said)
     }
@@ -79,7 +80,7 @@ impl Ran {
         })
     }
 
-    /// As the report has it; `None`: there is no report.
+    /// The status as in the report; `None`: there is no report.
     pub(super) fn status(&self) -> Option<&str> {
         let status = self.text("status")?;
         ["changed", "unchanged", "failed"]
@@ -95,7 +96,7 @@ impl Ran {
         }
     }
 
-    /// `None` also where it is said, and is none.
+    /// The code id; `None` also if the result has an invalid one.
     pub(super) fn code_id(&self) -> Option<CodeId> {
         self.text("code_id")?.parse().ok()
     }
@@ -116,7 +117,7 @@ impl Ran {
         self.said.get(key) == Some(&Value::Bool(true))
     }
 
-    /// A text that is known.
+    /// The text under a key, unless it is unknown.
     pub(super) fn text(&self, key: &str) -> Option<&str> {
         let text = self.said.get(key)?.as_str()?;
         (text != UNKNOWN && !text.is_empty()).then_some(text)

@@ -1,8 +1,8 @@
-//! Ends of a run that no outcome tells: every reason, in words for the operator.
+//! Ends of runs without an outcome from the agent: every reason, with a message for the operator.
 //!
-//! [`Verdict`] becomes a state, a `_error` result and a message. The rule: a verdict says what is
-//! known (did the action start?) and what to do next (its words stand in `words`), and its kind tells
-//! whether a real outcome that still comes would be news ([`is_guess`]).
+//! [`Verdict`] becomes a state, a `_error` result and a message. Invariant: a verdict states the
+//! known facts (did the action start?) and the next step (the texts are in `words`), and its kind
+//! determines if a real outcome that arrives later would be news ([`is_guess`]).
 
 mod evidence;
 mod words;
@@ -27,34 +27,34 @@ pub const KIND_EXECUTION: &str = "puppetlabs.orchestrator/execution-failure";
 pub const KIND_CONFLICT: &str = "tutti/classification-conflict";
 /// The node's Puppet is older than on-demand runs need.
 pub const KIND_OLD_PUPPET: &str = "tutti/puppet-too-old";
-/// The time of the run was over.
+/// The run reached its timeout.
 pub const KIND_TIMEOUT: &str = "tutti/timeout";
 /// The job was stopped by force.
 pub const KIND_STOPPED: &str = "tutti/stopped";
 /// More nodes of the job failed than its `max_failures` allows.
 pub const KIND_MAX_FAILURES: &str = "tutti/max-failures";
-/// Whether and how the action ran is not known.
+/// It is unknown if the action ran, and how it ended.
 pub const KIND_UNKNOWN: &str = "tutti/outcome-unknown";
-/// The action ran; its agent cannot tell its result.
+/// The action ran; its agent cannot return its result.
 pub const KIND_RESULT_LOST: &str = "tutti/result-lost";
 
-/// How an agent's error begins when it carried the action out and cannot say how that ended.
+/// Prefix of an agent's error if it carried the action out and cannot determine how that ended.
 const UNDETERMINED: &str = "the outcome is not known";
 
-/// Since when a node has not been connected.
+/// Time since which a node has not been connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AwaySince {
-    /// Its session ended then.
+    /// Its session ended at this time.
     Gone(Timestamp),
     /// The node has not connected since this server started, at this time.
     Start(Timestamp),
 }
 
-/// Why a run is over without an outcome.
+/// Reason that a run is over without an outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     NotConnected,
-    /// The node is reached over SSH, which is no way for Puppet runs.
+    /// The node is reached over SSH, which Puppet runs do not support.
     NeedsAgent,
     Busy,
     /// The node is classified into another environment than the enforced one.
@@ -67,11 +67,11 @@ pub(crate) enum Verdict {
         what: String,
         asked: String,
     },
-    /// The node's Puppet does not know what an on-demand run asks of it.
+    /// The node's Puppet lacks options that an on-demand run needs.
     OldPuppet {
         version: String,
     },
-    /// A broker or the node refused the request, with these words.
+    /// A broker or the node refused the request, with this message.
     Refused(String),
     /// The secrets of a job from before a restart cannot be read.
     Unreadable,
@@ -87,20 +87,20 @@ pub(crate) enum Verdict {
         /// The agent is a pxp-agent, which cannot tell some outcomes.
         is_stock: bool,
     },
-    /// The node did not come back in the time that a silent one has.
+    /// The node did not come back within the time allowed for a silent one.
     Away {
         since: AwaySince,
         seconds: u64,
     },
     Unknown(WhyUnknown),
-    /// The action ran to its end; its agent says in these words why its result is lost. `None`: the
-    /// exit code is not known either.
+    /// The action ran to its end; its agent reports with this message why its result is lost.
+    /// `None`: the exit code is not known either.
     ResultLost {
         words: String,
         exit_code: Option<i64>,
     },
-    /// Whoever carried the action out cannot say how it ended, in these words: the agent, or the
-    /// end of an SSH session.
+    /// The agent, or the end of an SSH session, carried the action out and cannot determine how it
+    /// ended, with this message.
     Undetermined {
         words: String,
         via: Via,
@@ -109,11 +109,11 @@ pub(crate) enum Verdict {
     NotStarted,
     /// Too many nodes of the job failed before the run started.
     TooManyFailures(Arc<HaltReason>),
-    /// The command was answered with an error, and its job was kept all the same.
+    /// The command was answered with an error, but its job was stored all the same.
     Withdrawn,
-    /// The store refuses to record that the run starts.
+    /// The store refuses to record the start of the run.
     Unmarked,
-    /// The store refuses to record how the run ended.
+    /// The store refuses to record the end of the run.
     Unrecorded,
 }
 
@@ -130,7 +130,8 @@ impl AwaySince {
 // === impl Verdict ===
 
 impl Verdict {
-    /// A request was answered with an error that says this of the action.
+    /// The verdict for a request that was answered with an error, given this evidence about the
+    /// action.
     pub(crate) fn of_error(evidence: Evidence, words: &str, via: Via) -> Self {
         let words = words.to_owned();
         match evidence {
@@ -143,7 +144,7 @@ impl Verdict {
         }
     }
 
-    /// The agent was told to cancel and did not report.
+    /// The agent was asked to cancel and did not report in time.
     pub(crate) fn cancel_unanswered(reason: CancelReason, timeout_seconds: u64) -> Self {
         match reason {
             CancelReason::Timeout => Self::TimedOut {
@@ -162,7 +163,7 @@ impl Verdict {
         }
     }
 
-    /// What is stored as the run's result.
+    /// The run's result as stored.
     pub(crate) fn result(&self, node: &Certname) -> Value {
         let details = match self {
             Self::ResultLost {
@@ -199,13 +200,13 @@ impl Verdict {
     }
 }
 
-/// Whether an agent's error says that nobody knows how the action ended.
+/// True if an agent's error means that the end of the action cannot be determined.
 pub(crate) fn is_undetermined(words: &str) -> bool {
     words.starts_with(UNDETERMINED)
 }
 
-/// Whether a stored result is of a run that was given up, so that its real outcome, should it
-/// come, tells something new. A run that was ended and reported so has its exit code in there.
+/// True if a stored result is of a run that was given up, so that a real outcome that arrives later
+/// is news. A run that was ended and reported as such has its exit code in the result.
 pub(crate) fn is_guess(result: &str) -> bool {
     #[derive(serde::Deserialize)]
     struct Shape<'a> {

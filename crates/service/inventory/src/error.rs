@@ -1,4 +1,4 @@
-//! Why the inventory does not answer: [`QueryError`].
+//! The errors of queries: [`QueryError`].
 
 use std::time::Duration;
 
@@ -7,91 +7,92 @@ use store::StoreError;
 
 pub use crate::lang::Invalid;
 
-/// Why a question was not answered.
+/// A query was not answered.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum QueryError {
-    /// The file that says where PuppetDB is cannot be used.
+    /// The configuration file of the PuppetDB connection cannot be used.
     #[error(transparent)]
     NotStarted(#[from] FeatureFault),
-    /// No connection to PuppetDB.
+    /// The connection to PuppetDB failed.
     #[error(
         "PuppetDB at {url} is not reachable: {cause}; is it running, and is [puppetdb] server_urls right?"
     )]
     Unreachable {
-        /// Which server.
+        /// URL of the server.
         url: String,
         /// The chain of causes.
         cause: String,
     },
-    /// PuppetDB's certificate is not good, or ours is not for it, or our files cannot be used.
+    /// PuppetDB's certificate is invalid, or PuppetDB rejects ours, or our certificate files
+    /// cannot be used.
     #[error("the TLS certificates between this server and PuppetDB at {url} do not fit: {cause}")]
     Certificate {
-        /// Which server.
+        /// URL of the server.
         url: String,
         /// The chain of causes.
         cause: String,
     },
-    /// PuppetDB took too long.
+    /// PuppetDB did not answer within the timeout.
     #[error("PuppetDB at {url} did not answer within {} s", .after.as_secs())]
     Timeout {
-        /// Which server.
+        /// URL of the server.
         url: String,
-        /// How long was waited.
+        /// Length of the timeout.
         after: Duration,
     },
-    /// PuppetDB, or something in its place, answered what nobody can read.
+    /// PuppetDB, or another program at its address, sent an invalid response.
     #[error("PuppetDB at {url} answered what cannot be read: {what}")]
     Garbage {
-        /// Which server.
+        /// URL of the server.
         url: String,
-        /// What came.
+        /// Description of the response.
         what: String,
     },
-    /// PuppetDB refused to answer at all (it is starting, or does not let this certificate in).
+    /// PuppetDB refused the request (it is starting, or rejects this certificate).
     #[error("PuppetDB at {url} refused with status {status}: {words}")]
     Refused {
-        /// Which server.
+        /// URL of the server.
         url: String,
-        /// The HTTP status.
+        /// HTTP status code of the response.
         status: u16,
-        /// PuppetDB's words, clipped.
+        /// PuppetDB's error text, truncated.
         words: String,
     },
     /// Every configured server failed.
     #[error("no PuppetDB answered: {}", told(.0))]
     AllFailed(Vec<QueryError>),
-    /// The answer would be too large.
+    /// The answer exceeds a limit.
     #[error("the answer is larger than {limit}; ask for fewer columns, or give a limit")]
     TooLarge {
-        /// With its unit.
+        /// The limit, with its unit.
         limit: String,
     },
-    /// PuppetDB says that the query is wrong.
+    /// PuppetDB rejects the query as invalid.
     #[error("PuppetDB does not take the query: {words}")]
     QueryInvalid {
-        /// PuppetDB's words, clipped.
+        /// PuppetDB's error text, truncated.
         words: String,
     },
     /// The query is not in the subset that the embedded inventory answers.
     #[error("the query is not valid at {0}")]
     Unsupported(#[from] Invalid),
-    /// The query kept a core busy for too long.
+    /// The evaluation of the query exceeded this time.
     #[error("the query took more than {} s; ask for less", .0.as_secs())]
     Slow(Duration),
-    /// All places at which questions are answered stayed taken.
+    /// Too many other queries were running for this time.
     #[error(
         "other queries kept the inventory busy for {} s; try again when they are answered", .0.as_secs()
     )]
     Busy(Duration),
-    /// The answer has no column that names nodes.
+    /// The answer has no `certname` column.
     #[error(
         "the query's answer has no `certname`; ask for it, for example nodes[certname] {{ … }}"
     )]
     NoCertname,
-    /// A name in an answer that cannot be a node's.
+    /// An answer contains an invalid certname.
     #[error("the answer names a node that cannot be one: {0}")]
     BadCertname(#[from] pcp::CertnameError),
-    /// The store of the embedded inventory.
+    /// The store of the embedded inventory failed.
     #[error("the inventory cannot be read")]
     Store(#[from] StoreError),
     /// The server is shutting down.
@@ -99,21 +100,21 @@ pub enum QueryError {
     ShuttingDown,
 }
 
-/// Whose fault it is, for the kind of an API error.
+/// The party responsible for an error, which determines the kind of the API error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The query's: `query-error`.
+    /// The query is wrong: `query-error`.
     Query,
-    /// PuppetDB's or the way to it: `puppetdb-error`.
+    /// PuppetDB or the connection to it failed: `puppetdb-error`.
     PuppetDb,
-    /// Nobody's: too much is asked at once, and it passes.
+    /// There are too many requests at the moment; a retry may succeed.
     Busy,
-    /// This server's.
+    /// This server failed.
     Server,
 }
 
 impl QueryError {
-    /// Whose fault it is.
+    /// The party responsible for this error.
     pub fn fault(&self) -> Fault {
         match self {
             Self::TooLarge { .. }
@@ -134,7 +135,7 @@ impl QueryError {
         }
     }
 
-    /// Another PuppetDB may do better.
+    /// Returns `true` if another PuppetDB server may answer the query.
     pub(crate) fn is_of_one_server(&self) -> bool {
         matches!(
             self,
@@ -152,24 +153,24 @@ fn told(errors: &[QueryError]) -> String {
     told.join("; ")
 }
 
-/// Why facts or a report were not kept.
+/// Facts or a report could not be recorded.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum RecordError {
-    /// They are not a JSON object.
+    /// The value is not a JSON object.
     #[error("the facts are not a JSON object")]
     NotAnObject,
-    /// More than a node may tell.
+    /// The value is larger than a node may send.
     #[error("they have {bytes} bytes; the limit is {limit}")]
     TooLarge {
-        /// As JSON text.
+        /// Size as JSON text, in bytes.
         bytes: usize,
-        /// The limit.
+        /// The maximum size, in bytes.
         limit: usize,
     },
-    /// The inventory is full.
+    /// The inventory already has this maximum number of nodes.
     #[error("the inventory has {0} nodes already and takes no more")]
     TooManyNodes(usize),
-    /// The store.
+    /// The store could not be written.
     #[error("they cannot be kept")]
     Store(#[from] StoreError),
 }

@@ -1,6 +1,7 @@
 //! [`Inventory`]: the handle that the rest of the server holds.
 //!
-//! The rule: whoever asks does not see which back end answers, but in what it cannot do.
+//! Invariant: callers see no difference between the back ends, except for what a back end cannot
+//! do.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -29,26 +30,27 @@ enum Backend {
     Embedded(Box<Embedded>),
 }
 
-/// How the inventory is.
+/// The state of the inventory's back end.
 #[derive(Clone, Debug)]
 pub struct Health {
-    /// `puppetdb` or `embedded`.
+    /// Name of the back end: `puppetdb` or `embedded`.
     pub backend: &'static str,
-    /// The URLs, or how many nodes are known.
+    /// URLs of PuppetDB, or the number of known nodes.
     pub place: String,
-    /// Why it does not answer.
+    /// The error of the back end; `None` if it answers.
     pub error: Option<QueryError>,
 }
 
 impl Inventory {
-    /// Asks a real PuppetDB. Nothing is asked yet.
+    /// Creates an inventory that queries a real PuppetDB. No request is sent yet.
     pub fn puppetdb(config: PuppetDbConfig) -> Self {
         let puppetdb = Feature::started(PuppetDb::new(config));
         Self::of(Backend::PuppetDb(puppetdb))
     }
 
-    /// Asks a real PuppetDB as soon as `read` can read where it is. Its error names cause, place and next step, and
-    /// answers every question until then.
+    /// Creates an inventory that queries a real PuppetDB as soon as `read` succeeds in reading its
+    /// configuration. Until then every query fails with the error of `read`, which has cause,
+    /// place and next step.
     pub async fn puppetdb_when_readable(
         read: impl Fn() -> Result<PuppetDbConfig, String> + Send + 'static,
     ) -> Self {
@@ -58,7 +60,7 @@ impl Inventory {
         Self::of(Backend::PuppetDb(puppetdb))
     }
 
-    /// State of the connection to PuppetDB; `None`: there is none.
+    /// State of the connection to PuppetDB; `None` for the embedded inventory.
     pub fn feature(&self) -> Option<FeatureStatus> {
         match &*self.backend {
             Backend::PuppetDb(puppetdb) => Some(puppetdb.status()),
@@ -66,7 +68,7 @@ impl Inventory {
         }
     }
 
-    /// What agents tell this server, kept in `store`.
+    /// Creates an embedded inventory: the data that agents send to this server, kept in `store`.
     pub async fn embedded(store: Store) -> Result<Self, StoreError> {
         let embedded = Embedded::open(store).await?;
         Ok(Self::of(Backend::Embedded(Box::new(embedded))))
@@ -78,13 +80,13 @@ impl Inventory {
         }
     }
 
-    /// Whether agents are to be asked for facts: there is no PuppetDB.
+    /// Returns `true` if there is no PuppetDB, so that agents must be asked for facts.
     pub fn is_embedded(&self) -> bool {
         matches!(&*self.backend, Backend::Embedded(_))
     }
 
-    /// The rows of an answer, for somebody who wants to see them. However many are asked for, the
-    /// engine's own questions (all below) have places of their own.
+    /// The rows of an answer, on behalf of a user. The number of these queries does not limit the
+    /// engine's own queries (all methods below).
     pub async fn query(&self, query: &Query) -> Result<Vec<Value>, QueryError> {
         match &*self.backend {
             Backend::PuppetDb(puppetdb) => puppetdb.get()?.query(Asker::Person, query).await,
@@ -92,7 +94,7 @@ impl Inventory {
         }
     }
 
-    /// Every top-level `certname` of the rows, each once, in the order of the answer.
+    /// The distinct values of `certname` at the top level of the rows, in the order of the answer.
     pub async fn certnames(&self, query: &Query) -> Result<Vec<Certname>, QueryError> {
         match &*self.backend {
             Backend::PuppetDb(puppetdb) => {
@@ -114,8 +116,8 @@ impl Inventory {
         self.certnames(&Query::ast(query)).await
     }
 
-    /// The code ids of the catalogs that nodes had in their last runs, each once. Nodes that a PuppetDB
-    /// counts as gone do not count.
+    /// The distinct code ids of the catalogs that nodes had in their last runs. Nodes that a
+    /// PuppetDB counts as deactivated or expired are left out.
     pub async fn code_ids(&self) -> Result<Vec<String>, QueryError> {
         let of_last = json!([
             "and",
@@ -144,7 +146,7 @@ impl Inventory {
         Ok(rows.iter().filter_map(code_id).collect())
     }
 
-    /// What is known of a node; `None`: it told nothing yet.
+    /// Facts and trusted facts of a node; `None` if the node has not sent any yet.
     pub async fn facts(&self, certname: &Certname) -> Result<Option<NodeRecord>, QueryError> {
         match &*self.backend {
             Backend::PuppetDb(puppetdb) => puppetdb.get()?.facts(certname).await,
@@ -152,8 +154,8 @@ impl Inventory {
         }
     }
 
-    /// One fact of each of these nodes, in the order asked; `None`: the node never told it. With a
-    /// PuppetDB in questions of [`FACT_NODES`](crate::defaults::FACT_NODES) nodes each.
+    /// One fact of each of these nodes, in the given order; `None` if the node never sent it. A
+    /// PuppetDB gets requests for [`FACT_NODES`](crate::defaults::FACT_NODES) nodes each.
     pub async fn fact_of_each(
         &self,
         fact: &str,
@@ -165,10 +167,10 @@ impl Inventory {
         }
     }
 
-    /// The environment of the last catalog of each of these nodes, in the order asked; before its
-    /// first one, the environment that the node asked for, where that is known. `None`: nothing is
-    /// known of the node. With a PuppetDB in questions of
-    /// [`FACT_NODES`](crate::defaults::FACT_NODES) nodes each.
+    /// The environment of the last catalog of each of these nodes, in the given order; before the
+    /// first catalog, the environment that the node requested, if known. `None` if nothing is
+    /// known of the node. A PuppetDB gets requests for [`FACT_NODES`](crate::defaults::FACT_NODES)
+    /// nodes each.
     pub async fn environment_of_each(
         &self,
         certnames: &[Certname],
@@ -179,7 +181,7 @@ impl Inventory {
         }
     }
 
-    /// Every node at this moment. `None`: a PuppetDB has them; ask it a query.
+    /// A snapshot of all nodes; `None` with a PuppetDB, which must be queried instead.
     pub fn all_facts(&self) -> Option<Snapshot> {
         match &*self.backend {
             Backend::PuppetDb(_) => None,
@@ -187,8 +189,8 @@ impl Inventory {
         }
     }
 
-    /// The report of one run, waiting for it at most `wait` (and never more than
-    /// [`REPORT_WAIT_MAX`]). `None`: it is not there.
+    /// The report of one run, after waiting for it at most `wait` (and never more than
+    /// [`REPORT_WAIT_MAX`]). `None` if it has not arrived.
     pub async fn report(
         &self,
         certname: &Certname,
@@ -207,7 +209,8 @@ impl Inventory {
         }
     }
 
-    /// Keeps what a node told. With a PuppetDB nothing is done: the Puppet server tells that one.
+    /// Records the facts of a node. Does nothing with a PuppetDB, which gets them from the Puppet
+    /// server.
     pub async fn record_facts(
         &self,
         certname: &Certname,
@@ -219,7 +222,7 @@ impl Inventory {
         }
     }
 
-    /// Keeps the report of a run. With a PuppetDB nothing is done, as for facts.
+    /// Records the report of a run. Does nothing with a PuppetDB, as for facts.
     pub async fn record_report(
         &self,
         certname: &Certname,
@@ -231,7 +234,7 @@ impl Inventory {
         }
     }
 
-    /// Agents are connected now.
+    /// Marks agents as connected.
     pub async fn connected(&self, certnames: &[Certname]) -> Result<(), StoreError> {
         match &*self.backend {
             Backend::PuppetDb(_) => Ok(()),
@@ -239,14 +242,14 @@ impl Inventory {
         }
     }
 
-    /// An agent's session ended.
+    /// Marks an agent as disconnected.
     pub fn disconnected(&self, certname: &Certname) {
         if let Backend::Embedded(embedded) = &*self.backend {
             embedded.disconnected(certname);
         }
     }
 
-    /// Forgets a node that is gone. `false`: it was not known here.
+    /// Removes a node. `false` if it was not known here.
     pub async fn forget(&self, certname: &Certname) -> Result<bool, StoreError> {
         match &*self.backend {
             Backend::PuppetDb(_) => Ok(false),
@@ -254,7 +257,7 @@ impl Inventory {
         }
     }
 
-    /// Whether it answers.
+    /// Checks that the back end answers.
     pub async fn health(&self) -> Health {
         match &*self.backend {
             Backend::PuppetDb(puppetdb) => {

@@ -1,9 +1,11 @@
-//! Nodes, facts and reports: a real PuppetDB, or what agents told this server, behind one handle.
+//! Nodes, facts and reports: from a real PuppetDB, or from the agents of this server, behind one
+//! handle.
 //!
-//! [`Inventory`] is that handle; a [`Query`] is PQL or PuppetDB's AST. A PuppetDB gets queries as
-//! they are; the embedded inventory answers a subset (`docs/inventory.md`). The rules: the crate
-//! knows rows of the store and PuppetDB's HTTP, no engine and no agent; every answer and every
-//! wait has a bound; an error says whose fault it is ([`QueryError::fault`]).
+//! [`Inventory`] is that handle; a [`Query`] is PQL or PuppetDB's AST. A PuppetDB gets queries
+//! unchanged; the embedded inventory answers a subset (`docs/inventory.md`). Invariants: the crate
+//! depends on rows of the store and PuppetDB's HTTP API, but not on engines or agents; every
+//! answer and every wait has a bound; an error names the responsible party
+//! ([`QueryError::fault`]).
 
 mod collector;
 pub mod defaults;

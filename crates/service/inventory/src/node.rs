@@ -1,19 +1,19 @@
-//! What is known of a node: [`NodeRecord`].
+//! Facts and trusted facts of a node: [`NodeRecord`].
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-/// What a node told about itself.
+/// The facts of a node, with the data from its certificate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NodeRecord {
     /// Structured facts, as Facter names them.
     pub facts: Arc<Map<String, Value>>,
-    /// What its certificate says: `certname`, `extensions`, …
+    /// Data from the node's certificate: `certname`, `extensions`, …
     pub trusted: Arc<Map<String, Value>>,
-    /// The environment that it asked for.
+    /// The environment that the node requested; `None` if unknown.
     pub environment: Option<String>,
-    /// When the facts were collected.
+    /// Time at which the facts were collected.
     pub timestamp: Timestamp,
 }

@@ -1,6 +1,7 @@
-//! Places at which questions are answered: [`Places`].
+//! Limits on simultaneous queries: [`Places`].
 //!
-//! The rules: people and the engine have places of their own, so that no question of the first
+//! Invariants: users and the engine have separate limits, so that no query of a user delays the
+//! start of a job; a query that cannot run within a time fails with an error.
 //! holds up the start of a job; and whoever finds no place within a time is told so.
 
 use std::sync::Arc;
@@ -10,16 +11,16 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::QueryError;
 
-/// On whose behalf something is asked.
+/// The party on whose behalf a query runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asker {
-    /// Somebody who wants to see the answer.
+    /// A user, who reads the answer.
     Person,
     /// The server itself: the nodes of a job, their environments, the report of a run.
     Engine,
 }
 
-/// How many may be asked for at once, by [`Asker`].
+/// The numbers of queries that may run at once, by [`Asker`].
 #[derive(Debug)]
 pub(crate) struct Places {
     people: Arc<Semaphore>,
@@ -34,7 +35,7 @@ impl Places {
         }
     }
 
-    /// A place, held until it is dropped. First come, first served.
+    /// Waits for a permit, in the order of the calls. The permit is held until it is dropped.
     pub(crate) async fn take(
         &self,
         asker: Asker,

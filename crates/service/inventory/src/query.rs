@@ -1,12 +1,12 @@
-//! [`Query`]: what somebody asks the inventory, as it came.
+//! [`Query`]: a query to the inventory, in the form in which it was received.
 
 use serde_json::Value;
 
-/// A question in PQL or as PuppetDB's AST, and which part of the answer is wanted.
+/// A query in PQL or as PuppetDB's AST, with the requested part of the answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Query {
     pub(crate) form: Form,
-    /// For a query without `from`: `nodes`, `facts`, …
+    /// Entity of a query without `from`: `nodes`, `facts`, …
     pub(crate) entity: Option<String>,
     pub(crate) paging: Paging,
 }
@@ -15,22 +15,22 @@ pub struct Query {
 pub(crate) enum Form {
     Pql(String),
     Ast(Value),
-    /// Everything of the entity.
+    /// All rows of the entity.
     Everything,
 }
 
-/// Which part of the answer, beside what the query itself says.
+/// The requested part of the answer, in addition to limits in the query itself.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Paging {
-    /// At most so many rows.
+    /// Maximum number of rows; `None` for no limit.
     pub limit: Option<u64>,
-    /// So many rows are left out at the begin.
+    /// Number of rows to skip at the beginning; `None` for 0.
     pub offset: Option<u64>,
     /// `[{"field": "certname", "order": "desc"}]`, as PuppetDB takes it.
     pub order_by: Option<Value>,
 }
 
-/// Neither a text nor a list.
+/// The error that a query is neither a text nor a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a query is a PQL string or an AST array")]
 pub struct NotAQuery;
@@ -40,7 +40,7 @@ impl Query {
     pub fn text(text: impl Into<String>) -> Self {
         let text = text.into();
         let form = match text.trim_start().starts_with('[') {
-            // A text that is no JSON stays PQL, whose parser says what is wrong with it.
+            // A text that is not JSON stays PQL, and the PQL parser reports its errors.
             true => serde_json::from_str(&text).map_or(Form::Pql(text), Form::Ast),
             false => Form::Pql(text),
         };
@@ -52,7 +52,7 @@ impl Query {
         Self::of(Form::Ast(query))
     }
 
-    /// A string or an array, as it stands in a body.
+    /// A query from the string or array in a request's body.
     pub fn from_json(value: Value) -> Result<Self, NotAQuery> {
         match value {
             Value::String(text) => Ok(Self::text(text)),
@@ -61,18 +61,18 @@ impl Query {
         }
     }
 
-    /// Everything of an entity, such as `nodes`.
+    /// A query for all rows of an entity, such as `nodes`.
     pub fn everything(entity: impl Into<String>) -> Self {
         Self::of(Form::Everything).on(entity)
     }
 
-    /// What a query without `from` asks for.
+    /// Sets the entity for a query without `from`.
     pub fn on(mut self, entity: impl Into<String>) -> Self {
         self.entity = Some(entity.into());
         self
     }
 
-    /// A part of the answer.
+    /// Requests a part of the answer.
     pub fn paged(mut self, paging: Paging) -> Self {
         self.paging = paging;
         self

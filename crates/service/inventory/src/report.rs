@@ -1,4 +1,4 @@
-//! [`Report`]: what came of one Puppet run, as PuppetDB's `reports` names it.
+//! [`Report`]: the result of one Puppet run, with the names of PuppetDB's `reports`.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -10,48 +10,48 @@ pub struct Report {
     /// PuppetDB's id of the report; empty in the embedded inventory.
     #[serde(default)]
     pub hash: String,
-    /// The run's id.
+    /// Transaction id of the run.
     pub transaction_uuid: String,
     /// `changed`, `unchanged` or `failed`.
     #[serde(default)]
     pub status: Option<String>,
-    /// Nothing was to be changed.
+    /// `true` if the run was in noop mode.
     #[serde(default)]
     pub noop: Option<bool>,
-    /// Something would have been changed.
+    /// `true` if the run would have made changes without noop.
     #[serde(default)]
     pub noop_pending: Option<bool>,
-    /// Something was changed back.
+    /// `true` if a corrective change was made.
     #[serde(default)]
     pub corrective_change: Option<bool>,
     /// The environment of the run.
     #[serde(default)]
     pub environment: Option<String>,
-    /// Of the code.
+    /// Configuration version of the catalog's code.
     #[serde(default)]
     pub configuration_version: Option<String>,
-    /// Of the catalog.
+    /// PuppetDB's UUID of the catalog.
     #[serde(default)]
     pub catalog_uuid: Option<String>,
-    /// Of the code, where versions are kept.
+    /// Code id of the catalog, if the server has code versions.
     #[serde(default)]
     pub code_id: Option<String>,
     /// `not_used`, `explicitly_requested` or `on_failure`.
     #[serde(default)]
     pub cached_catalog_status: Option<String>,
-    /// The orchestrator's job.
+    /// Id of the orchestrator's job that started the run.
     #[serde(default)]
     pub job_id: Option<String>,
-    /// Of the agent.
+    /// Puppet version of the agent.
     #[serde(default)]
     pub puppet_version: Option<String>,
-    /// When the run began.
+    /// Start time of the run.
     #[serde(default)]
     pub start_time: Option<Timestamp>,
-    /// When it ended.
+    /// End time of the run.
     #[serde(default)]
     pub end_time: Option<Timestamp>,
-    /// When the report came in.
+    /// Time at which the report was received.
     #[serde(default)]
     pub receive_time: Option<Timestamp>,
     /// Counts and times: resources, events, changes.
@@ -59,14 +59,14 @@ pub struct Report {
     pub metrics: Vec<Metric>,
 }
 
-/// One figure of a run.
+/// One metric of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Metric {
-    /// `resources`, `time`, `changes`, `events`.
+    /// Category: `resources`, `time`, `changes` or `events`.
     pub category: String,
-    /// For example `failed`.
+    /// Name within the category, for example `failed`.
     pub name: String,
-    /// A number.
+    /// Value of the metric, a number.
     pub value: Value,
 }
 

@@ -1,4 +1,4 @@
-//! What a node answers to `facts collect`: `{"facts": {…}, "environment": "production", …}`.
+//! The response of a node to `facts collect`: `{"facts": {…}, "environment": "production", …}`.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::NodeRecord;
 use crate::defaults::ENVIRONMENT_BYTES;
 
-/// Other keys are for newer servers.
+/// The keys that this version reads; other keys are for newer servers.
 #[derive(Deserialize)]
 struct Answer {
     facts: Map<String, Value>,
@@ -15,13 +15,13 @@ struct Answer {
     environment: Option<String>,
 }
 
-/// As Puppet has them; what a node tells is its own.
+/// Checks a name by Puppet's rules, because it comes from the node.
 fn is_environment(name: &str) -> bool {
     let word = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     (1..=ENVIRONMENT_BYTES).contains(&name.len()) && name.bytes().all(word)
 }
 
-/// As a record, of this moment: a node's clock may be wrong.
+/// The response as a record with the current time, because a node's clock may be wrong.
 pub(super) fn record(answer: Value, trusted: Map<String, Value>) -> Result<NodeRecord, String> {
     let answer: Answer = decode_errors::json::from_value(answer)
         .map_err(|error| format!("the answer is not as it should be: {error}"))?;

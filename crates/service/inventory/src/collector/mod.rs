@@ -1,9 +1,10 @@
-//! Collecting facts from agents where no PuppetDB has them: [`Collector`].
+//! Collects facts from agents if there is no PuppetDB: [`Collector`].
 //!
-//! An actor keeps a [`Schedule`] of the connected nodes and asks those that are due. The rules: a
-//! node is asked only if its agent announced that it tells facts; a bounded number is asked at
-//! once; neither a start nor a reconnect of the whole fleet makes a storm. What a node says of
-//! itself is never trusted data: that comes from whoever knows its certificate.
+//! An actor keeps a [`Schedule`] of the connected nodes and requests facts from those that are
+//! due. Invariants: only agents that announced support receive requests; the number of
+//! simultaneous requests is bounded; neither a start nor a reconnect of the whole fleet causes a
+//! burst. A node's own data is never used as trusted facts; these come from the holder of its
+//! certificate data.
 
 mod answer;
 mod schedule;
@@ -29,7 +30,7 @@ use schedule::Schedule;
 /// Sends a blocking request to a node and waits for its answer.
 #[async_trait]
 pub trait AskNode: Send + Sync + 'static {
-    /// The answer, or why there is none, for the log.
+    /// The node's response, or the reason why there is none, for the log.
     async fn ask(
         &self,
         certname: &Certname,
@@ -39,16 +40,17 @@ pub trait AskNode: Send + Sync + 'static {
         timeout: Duration,
     ) -> Result<Value, String>;
 
-    /// What is known of a node's certificate: `extensions` and so on. A node's word does not count.
+    /// Trusted facts from the node's certificate: `extensions` and so on. The node's own data is
+    /// not used.
     fn trusted(&self, certname: &Certname) -> Map<String, Value>;
 }
 
-/// Who came and went.
+/// A change of the connected nodes.
 #[derive(Clone, Debug)]
 pub enum FleetNews {
-    /// Everybody who is connected; whoever is not on the list is not.
+    /// The complete list of connected nodes; all others are disconnected.
     All(Vec<ConnectedNode>),
-    /// A node is connected.
+    /// A node has connected.
     Came(ConnectedNode),
     /// A node's only session ended.
     Went(Certname),
@@ -57,22 +59,22 @@ pub enum FleetNews {
 /// A connected node.
 #[derive(Clone, Debug)]
 pub struct ConnectedNode {
-    /// Its name.
+    /// Certname of the node.
     pub certname: Certname,
-    /// Its agent announced that it tells facts.
+    /// `true` if the node's agent announced that it can send facts.
     pub tells_facts: bool,
 }
 
-/// How facts are collected.
+/// Settings of the fact collection.
 #[derive(Clone, Debug)]
 pub struct CollectorConfig {
-    /// Between two collections from a node.
+    /// Interval between two collections from a node.
     pub interval: Duration,
-    /// Nodes that are asked at once.
+    /// Maximum number of simultaneous requests to nodes.
     pub asked_at_once: usize,
-    /// How long one node may take.
+    /// Timeout for the response of one node.
     pub timeout: Duration,
-    /// Spreads the nodes over time; the same seed, the same spread.
+    /// Seed that spreads the nodes over time; the same seed gives the same spread.
     pub seed: u64,
 }
 
@@ -87,15 +89,15 @@ impl Default for CollectorConfig {
     }
 }
 
-/// The running actor.
+/// Handle of the running collector.
 pub struct Collector {
     tasks: TaskTracker,
     stop: CancellationToken,
 }
 
 impl Collector {
-    /// Starts to keep `inventory` as `feed` tells, which ends when its news are not taken any more;
-    /// with `asker`, asks nodes for facts as well.
+    /// Starts to update `inventory` with the events of `feed`, which ends when its events are no
+    /// longer received; with `asker`, collects facts from nodes as well.
     pub fn start<F: Future<Output = ()> + Send + 'static>(
         config: CollectorConfig,
         inventory: Inventory,
@@ -118,7 +120,7 @@ impl Collector {
         Self { tasks, stop }
     }
 
-    /// Ends it. Nodes that are being asked are not waited for: their facts come another time.
+    /// Stops the collector without waiting for pending responses: these facts are collected later.
     pub async fn shutdown(&self) {
         self.stop.cancel();
         self.tasks.wait().await;
@@ -142,7 +144,7 @@ struct Actor {
     schedule: Schedule,
     inventory: Inventory,
     asker: Option<Arc<dyn AskNode>>,
-    /// Nodes that are asked now, with how it went.
+    /// The pending requests, with their success.
     asking: JoinSet<(Certname, bool)>,
 }
 
@@ -164,7 +166,7 @@ impl Actor {
             tokio::select! {
                 () = stop.cancelled() => return self.asking.shutdown().await,
                 count = news.recv_many(&mut batch, PRESENCE_BATCH) => {
-                    // Nobody tells any more: the server ends.
+                    // The sender is closed: the server is shutting down.
                     if count == 0 {
                         return self.asking.shutdown().await;
                     }
@@ -216,12 +218,12 @@ impl Actor {
         self.inventory.disconnected(certname);
     }
 
-    /// How old the node's facts are.
+    /// Age of the node's facts.
     fn facts_age(&self, certname: &Certname) -> Option<Duration> {
         let snapshot = self.inventory.all_facts()?;
         let record = snapshot.get(certname)?.record.as_ref()?;
         let age = jiff::Timestamp::now().duration_since(record.timestamp);
-        // Facts of the future are as new as can be.
+        // Facts with a time in the future count as new.
         Some(Duration::try_from(age).unwrap_or_default())
     }
 

@@ -1,6 +1,6 @@
-//! Who is asked when: [`Schedule`], without I/O.
+//! The times at which nodes are asked for facts: [`Schedule`], without I/O.
 //!
-//! The rule: each node has its own place in time, from its name and a seed, so that the fleet is
+//! Invariant: each node has its own offset in time, from its name and a seed, so that the fleet is
 //! spread evenly however it connects.
 
 use std::collections::{BTreeSet, HashMap};
@@ -12,12 +12,12 @@ use tokio::time::Instant;
 
 use crate::defaults::{FIRST_FACTS_WITHIN, RETRY_FACTS};
 
-/// The connected nodes, and when each is due.
+/// The connected nodes, with the time at which each is due.
 #[derive(Debug)]
 pub(super) struct Schedule {
     interval: Duration,
     seed: u64,
-    /// `None`: connected, but not to be asked now.
+    /// `None` for a node that is connected but not due at any time yet.
     nodes: HashMap<Certname, Option<Instant>>,
     by_time: BTreeSet<(Instant, Certname)>,
 }
@@ -32,7 +32,7 @@ impl Schedule {
         }
     }
 
-    /// A node is connected. `age`: how old its facts are, if there are any.
+    /// Adds a connected node. `age` is the age of its facts, if there are any.
     pub(super) fn came(
         &mut self,
         certname: &Certname,
@@ -42,36 +42,37 @@ impl Schedule {
     ) {
         let due = match age {
             _ if !asks => None,
-            // Somebody waits for the first facts of a new node.
+            // The first facts of a new node are needed soon.
             None => Some(self.share(certname, FIRST_FACTS_WITHIN)),
             Some(age) => {
                 let left = self.interval.saturating_sub(age);
-                // Facts that are too old were missed: the node catches up within a tenth.
+                // Facts that are too old were missed: the node catches up within a tenth of the
+                // interval.
                 Some(left + self.share(certname, self.interval / 10))
             }
         };
         self.put(certname, due.map(|wait| now + wait));
     }
 
-    /// A node's session ended.
+    /// Removes a node whose session ended.
     pub(super) fn went(&mut self, certname: &Certname) {
         if let Some(Some(at)) = self.nodes.remove(certname) {
             self.by_time.remove(&(at, certname.clone()));
         }
     }
 
-    /// The nodes that are not `there`.
+    /// The nodes for which `there` is false.
     pub(super) fn absent(&self, there: impl Fn(&Certname) -> bool) -> Vec<Certname> {
         let names = self.nodes.keys().filter(|name| !there(name));
         names.cloned().collect()
     }
 
-    /// When the next node is due.
+    /// Time at which the next node is due.
     pub(super) fn next(&self) -> Option<Instant> {
         self.by_time.first().map(|(at, _)| *at)
     }
 
-    /// A node that is due; it is being asked from now on.
+    /// Takes a node that is due; its request counts as pending.
     pub(super) fn due(&mut self, now: Instant) -> Option<Certname> {
         if self.next()? > now {
             return None;
@@ -81,9 +82,9 @@ impl Schedule {
         Some(certname)
     }
 
-    /// A node has answered, or not.
+    /// Schedules a node again after its request succeeded or failed.
     pub(super) fn asked(&mut self, certname: &Certname, well: bool, now: Instant) {
-        // Only if it was not scheduled anew meanwhile (it came back), and is still there.
+        // Only if it is still connected and was not scheduled again meanwhile (by a reconnect).
         if self.nodes.get(certname) == Some(&None) {
             let wait = match well {
                 true => self.interval,
@@ -101,7 +102,7 @@ impl Schedule {
         }
     }
 
-    /// This node's part of `whole`.
+    /// This node's fraction of `whole`.
     fn share(&self, certname: &Certname, whole: Duration) -> Duration {
         let mut hasher = DefaultHasher::new();
         (self.seed, certname.as_str()).hash(&mut hasher);

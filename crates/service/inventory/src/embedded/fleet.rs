@@ -1,7 +1,7 @@
-//! Every node in memory: [`Fleet`], of which a [`Snapshot`] is one moment.
+//! All nodes in memory: [`Fleet`], with immutable snapshots: [`Snapshot`].
 //!
-//! The rule: a snapshot never changes, and taking one costs nothing; the next change copies the
-//! table (not what is in it) only while somebody holds a snapshot.
+//! Invariant: a snapshot never changes, and taking one costs nothing; the next change copies the
+//! table (but not the records in it) only while a snapshot is held.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,14 +11,14 @@ use pcp::Certname;
 use crate::held::Pool;
 use crate::{HeldRecord, NodeRecord, Report};
 
-/// A node.
+/// A node with its connection state, facts and reports.
 #[derive(Clone, Debug, Default)]
 pub struct Node {
-    /// Whether an agent is connected.
+    /// `true` while an agent is connected.
     pub connected: bool,
-    /// What it told; `None`: nothing yet.
+    /// Facts of the node; `None` if it has not sent any yet.
     pub record: Option<Arc<HeldRecord>>,
-    /// Its last reports, the newest first, without metrics.
+    /// Recent reports, newest first, without metrics.
     pub reports: Vec<Arc<Report>>,
 }
 
@@ -28,7 +28,7 @@ pub struct Snapshot {
     nodes: Arc<BTreeMap<Certname, Node>>,
 }
 
-/// All nodes.
+/// The current table of nodes, and the pool of their shared values.
 #[derive(Debug, Default)]
 pub(crate) struct Fleet {
     nodes: Mutex<Arc<BTreeMap<Certname, Node>>>,
@@ -44,14 +44,14 @@ impl Fleet {
         }
     }
 
-    /// A record as nodes have it: small, and sharing what others tell too.
+    /// Converts a record into its compact form, which shares equal values with other nodes.
     pub(crate) fn hold(&self, record: &NodeRecord) -> HeldRecord {
         let mut pool = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
         HeldRecord::new(&mut pool, record)
     }
 
-    /// Changes a node, which is made if it is new. `limit` is for new ones: `None` is returned when
-    /// there are so many already.
+    /// Changes a node, and creates it if it is new. `limit` applies to new nodes: `None` is
+    /// returned if there are that many already.
     pub(crate) fn change<T>(
         &self,
         certname: &Certname,
@@ -81,22 +81,22 @@ impl Fleet {
 // === impl Snapshot ===
 
 impl Snapshot {
-    /// The node of this name.
+    /// The node with this certname.
     pub fn get(&self, certname: &Certname) -> Option<&Node> {
         self.nodes.get(certname)
     }
 
-    /// Every node, by certname.
+    /// All nodes, sorted by certname.
     pub fn iter(&self) -> impl Iterator<Item = (&Certname, &Node)> {
         self.nodes.iter()
     }
 
-    /// How many there are.
+    /// Number of nodes in the snapshot.
     pub fn len(&self) -> usize {
         self.nodes.len()
     }
 
-    /// Whether there is none.
+    /// Returns `true` if there are no nodes.
     pub fn is_empty(&self) -> bool {
         self.nodes.is_empty()
     }

@@ -1,6 +1,7 @@
-//! From the store into memory at the start: [`load`].
+//! Loads the inventory from the store at the start: [`load`].
 //!
-//! The rule: a row that cannot be read is left out with a warning; it hides no other node.
+//! Invariant: a row that cannot be read is skipped with a warning; the other nodes are still
+//! loaded.
 
 use std::sync::Arc;
 
@@ -29,7 +30,7 @@ pub(super) async fn load(store: &Store, fleet: &Fleet) -> Result<(), StoreError>
             let record = record.map(|record| Arc::new(fleet.hold(&record)));
             fleet.change(&certname, usize::MAX, |node| node.record = record);
         }
-        // The newest come first, and `add` puts the newest first.
+        // The rows are ordered newest first, and `add` inserts at the front.
         for row in reports.iter().rev() {
             if let (Some(certname), Some(report)) = (name(&row.certname), report(row)) {
                 fleet.change(&certname, usize::MAX, |node| node.add(report));
@@ -39,7 +40,7 @@ pub(super) async fn load(store: &Store, fleet: &Fleet) -> Result<(), StoreError>
     }
 }
 
-/// A report as it was recorded.
+/// Converts a row into the recorded report.
 pub(super) fn report(row: &InventoryReportRow) -> Option<Report> {
     json(&row.certname, "report", &row.report)
 }
@@ -69,8 +70,8 @@ fn json<T: DeserializeOwned>(certname: &str, what: &str, text: &str) -> Option<T
 // === impl Node ===
 
 impl Node {
-    /// The newest report stands first; the oldest is dropped when there are too many. Metrics stay
-    /// in the store: they are most of a report, and no query asks for them.
+    /// Inserts a report as the newest one, and drops the oldest if there are too many. Metrics
+    /// stay in the store: they are most of a report, and no query reads them.
     pub(super) fn add(&mut self, mut report: Report) {
         report.metrics = Vec::new();
         self.reports

@@ -1,8 +1,8 @@
-//! The back end without a PuppetDB: [`Embedded`], what agents told this server.
+//! The back end without a PuppetDB: [`Embedded`], with the data that agents sent to this server.
 //!
-//! The rules: what is recorded is in the store before it is in memory; a query sees one moment;
-//! queries are evaluated on threads of their own, a bounded number at once, and those of people
-//! take no place from the engine's.
+//! Invariants: data is recorded in the store before it is in memory; a query sees one snapshot;
+//! queries are evaluated on separate threads, a bounded number at once, and users' queries do not
+//! count towards the engine's limit.
 
 mod fleet;
 mod load;
@@ -38,12 +38,12 @@ pub(crate) struct Embedded {
     store: Store,
     fleet: Fleet,
     places: Places,
-    /// Counts reports that came in, for those who wait for one.
+    /// Number of received reports, watched by callers that wait for one.
     reports: watch::Sender<u64>,
 }
 
 impl Embedded {
-    /// Reads what was recorded before.
+    /// Loads the recorded data from the store.
     pub(crate) async fn open(store: Store) -> Result<Self, StoreError> {
         let fleet = Fleet::default();
         load::load(&store, &fleet).await?;
@@ -59,7 +59,7 @@ impl Embedded {
         self.fleet.snapshot()
     }
 
-    /// The rows of an answer, for people.
+    /// The rows of an answer, for users.
     pub(crate) async fn query(&self, query: Query) -> Result<Vec<Value>, QueryError> {
         self.evaluate(Asker::Person, move |snapshot| {
             select::answer(&snapshot, &read(&query)?)
@@ -122,7 +122,7 @@ impl Embedded {
         certnames.iter().map(of).collect()
     }
 
-    /// The report of a run, with its metrics; waits for it at most so long.
+    /// The report of a run, with its metrics, after waiting for it at most the given time.
     pub(crate) async fn report(
         &self,
         certname: &Certname,
@@ -146,7 +146,7 @@ impl Embedded {
         }
     }
 
-    /// Keeps what a node told. Facts older than those that are known change nothing.
+    /// Records the facts of a node. Facts older than the known ones change nothing.
     pub(crate) async fn record_facts(
         &self,
         certname: &Certname,
@@ -174,7 +174,7 @@ impl Embedded {
         Ok(())
     }
 
-    /// Keeps a report, and drops the node's oldest one if there are too many.
+    /// Records a report, and drops the node's oldest one if there are too many.
     pub(crate) async fn record_report(
         &self,
         certname: &Certname,
@@ -198,7 +198,7 @@ impl Embedded {
         Ok(())
     }
 
-    /// Agents are connected now. New nodes are kept, so that they are known when they are away.
+    /// Marks agents as connected. New nodes are stored, so that they are known while disconnected.
     pub(crate) async fn connected(&self, certnames: &[Certname]) -> Result<(), StoreError> {
         let known = self.snapshot();
         let new = certnames.iter().filter(|name| known.get(name).is_none());
@@ -215,9 +215,9 @@ impl Embedded {
         self.store.inventory_seen(&new).await
     }
 
-    /// An agent's session ended.
+    /// Marks an agent as disconnected.
     pub(crate) fn disconnected(&self, certname: &Certname) {
-        // A node that is not known is not made known by going away.
+        // A disconnect does not add an unknown node.
         self.fleet
             .change(certname, 0, |node| node.connected = false);
     }
@@ -237,7 +237,7 @@ impl Embedded {
     }
 }
 
-/// A query as the evaluator takes it.
+/// Parses a query for the evaluator.
 fn read(query: &Query) -> Result<Select, Invalid> {
     let named =
         |name: &String| Entity::named(name).map_err(|what| lang::invalid("the address", what));
@@ -251,7 +251,7 @@ fn read(query: &Query) -> Result<Select, Invalid> {
     if let Some(order_by) = &paging.order_by {
         select.order_by = lang::parse_ast_order(order_by, select.entity)?;
     }
-    // What stands outside narrows what stands inside.
+    // Paging of the request narrows the paging in the query.
     if let Some(offset) = paging.offset {
         select.offset = select.offset.saturating_add(offset);
         select.limit = select.limit.map(|limit| limit.saturating_sub(offset));
@@ -293,7 +293,7 @@ mod tests {
             slow.push(embedded.places.take(Asker::Person, PLACE_WAIT).await);
         }
 
-        // Nothing below waits for the disk.
+        // The code below does not wait for the disk.
         tokio::time::pause();
         let all = Query::text("nodes[certname] { }");
         assert_eq!(embedded.certnames(all.clone()).await.unwrap(), nodes);

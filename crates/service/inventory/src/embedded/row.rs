@@ -10,7 +10,7 @@ use super::fleet::{Node, Snapshot};
 use crate::lang::{Entity, Field, Segment};
 use crate::{FactValue, HeldRecord, Report};
 
-/// One row.
+/// One row of an entity.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Row<'s> {
     Node(&'s Certname, &'s Node),
@@ -19,11 +19,11 @@ pub(super) enum Row<'s> {
     Report(&'s Certname, &'s Report, bool),
 }
 
-/// What a row has in one field.
+/// The value of one field in a row.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Cell<'s> {
     Null,
-    /// A path leads nowhere.
+    /// The path does not exist.
     Absent,
     Bool(bool),
     Text(&'s str),
@@ -31,7 +31,7 @@ pub(super) enum Cell<'s> {
     Json(&'s FactValue),
 }
 
-/// Hands out every row of an entity, by certname, until `each` breaks off.
+/// Passes every row of an entity, sorted by certname, to `each` until it breaks.
 pub(super) fn each_row<'s, B>(
     snapshot: &'s Snapshot,
     entity: Entity,
@@ -63,7 +63,7 @@ pub(super) fn each_row<'s, B>(
 }
 
 impl<'s> Row<'s> {
-    /// What stands in `field`.
+    /// The value of `field` in this row.
     pub(super) fn cell(self, field: &Field) -> Cell<'s> {
         let cell = match self {
             Self::Node(certname, node) => node_cell(certname, node, field.column),
@@ -98,8 +98,8 @@ fn node_cell<'s>(certname: &'s Certname, node: &'s Node, column: &str) -> Cell<'
         "connected" => Cell::Bool(node.connected),
         "facts_environment" => text(of_record),
         "facts_timestamp" => time(record.map(|record| record.timestamp)),
-        // There is a catalog wherever there was a run; before the first one, the environment that
-        // the agent asks for is the best that is known.
+        // Every run has a catalog; before the first one, the environment that the agent requests
+        // is the best known value.
         "catalog_environment" => text(of_report.or(of_record)),
         "catalog_timestamp" => time(report.and_then(|report| report.start_time)),
         "report_environment" => text(of_report),
@@ -115,7 +115,7 @@ fn node_cell<'s>(certname: &'s Certname, node: &'s Node, column: &str) -> Cell<'
         "cached_catalog_status" => {
             text(report.and_then(|report| report.cached_catalog_status.as_deref()))
         }
-        // `deactivated`, `expired`: a node that is gone is forgotten here.
+        // `deactivated`, `expired`: always null, because such nodes are removed here.
         _ => Cell::Null,
     }
 }
@@ -173,7 +173,7 @@ impl<'s> Cell<'s> {
         inside.map_or(Self::Absent, Self::Json)
     }
 
-    /// As JSON; times as PuppetDB writes them, in UTC with milliseconds.
+    /// The value as JSON; times in PuppetDB's format, in UTC with milliseconds.
     pub(super) fn to_json(self) -> Value {
         match self {
             Self::Null | Self::Absent => Value::Null,
@@ -197,7 +197,7 @@ fn shown_time(time: Timestamp) -> String {
     format!("{time:.3}")
 }
 
-/// JSON values in `value`, itself included.
+/// Number of JSON values in `value`, itself included.
 pub(super) fn size(value: &Value) -> usize {
     match value {
         Value::Array(items) => 1 + items.iter().map(size).sum::<usize>(),

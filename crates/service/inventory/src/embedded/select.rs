@@ -1,6 +1,7 @@
-//! Answering a [`Select`] over a snapshot: [`answer`].
+//! Evaluates a [`Select`] over a snapshot: [`answer`].
 //!
-//! The rule: what an answer may cost, in time and in values, is bounded; who asks for more is told.
+//! Invariant: the cost of an answer, in time and in values, is bounded; a query that exceeds a
+//! bound fails with an error.
 
 use std::cmp::Ordering;
 use std::collections::{HashMap, HashSet};
@@ -43,7 +44,7 @@ pub(super) fn answer(snapshot: &Snapshot, select: &Select) -> Result<Vec<Value>,
     Ok(answer)
 }
 
-/// Only the certnames, without making the rest of the rows. `None`: the answer has none.
+/// Only the certnames, without the rest of the rows. `None` if the answer has no such column.
 pub(super) fn certnames<'s>(
     snapshot: &'s Snapshot,
     select: &Select,
@@ -75,13 +76,13 @@ struct Walk<'s> {
 }
 
 impl<'s> Walk<'s> {
-    /// The rows that are wanted, in order, cut to limit and offset.
+    /// The requested rows, in order, cut to limit and offset.
     fn rows(&self, select: &Select) -> Result<Vec<Row<'s>>, QueryError> {
         let offset = usize::try_from(select.offset).unwrap_or(usize::MAX);
         let limit = select.limit.map_or(usize::MAX, |limit| {
             usize::try_from(limit).unwrap_or(usize::MAX)
         });
-        // Without an order, the first rows will do.
+        // Without an order, the first rows suffice.
         let enough = match select.order_by.is_empty() {
             true => offset.saturating_add(limit),
             false => usize::MAX,
@@ -103,7 +104,7 @@ impl<'s> Walk<'s> {
         Ok(rows.into_iter().skip(offset).take(limit).collect())
     }
 
-    /// Every row that the condition takes, until `take` breaks off.
+    /// Passes every row that satisfies the condition to `take`, until it breaks.
     fn each(
         &self,
         select: &Select,
@@ -131,7 +132,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// `count()`, in groups.
+    /// The results of `count()`, by group.
     fn counted(&self, select: &Select) -> Result<Vec<Value>, QueryError> {
         let mut groups: Vec<Group<'s>> = Vec::new();
         let mut known: HashMap<Key, usize> = HashMap::new();
@@ -162,7 +163,7 @@ impl<'s> Walk<'s> {
         Ok(groups.map(|group| group.row(select)).collect())
     }
 
-    /// The condition with its inner queries answered.
+    /// The condition with the answers of its subqueries.
     fn test<'q>(&self, condition: &'q Condition) -> Result<Test<'q>, QueryError> {
         let tests = |inner: &'q [Condition]| -> Result<Vec<Test<'q>>, QueryError> {
             inner.iter().map(|c| self.test(c)).collect()
@@ -186,7 +187,7 @@ impl<'s> Walk<'s> {
         })
     }
 
-    /// The rows of an inner query, as keys.
+    /// The rows of a subquery, as keys.
     fn keys(&self, select: &Select) -> Result<HashSet<Key>, QueryError> {
         let columns: Vec<&Field> = select.columns.iter().filter_map(Column::field).collect();
         let key = |row: Row<'s>| columns.iter().map(|f| Scalar::of(row.cell(f))).collect();
@@ -200,10 +201,10 @@ impl<'s> Walk<'s> {
     }
 }
 
-/// Rows that are counted together.
+/// Rows with equal grouping columns, which are counted together.
 struct Group<'s> {
     first: Option<Row<'s>>,
-    /// One for each column; only those of counts are used.
+    /// One count for each column; only those of `count()` columns are used.
     counts: Vec<u64>,
 }
 
@@ -258,7 +259,7 @@ fn in_order(orders: &[Order], a: Row<'_>, b: Row<'_>) -> Ordering {
     Ordering::Equal
 }
 
-/// Null comes last, as in PostgreSQL; kinds that cannot be compared stand in groups.
+/// Null comes last, as in PostgreSQL; values of different types are grouped by type.
 fn cells(a: Cell<'_>, b: Cell<'_>) -> Ordering {
     match (a, b) {
         (Cell::Text(a), Cell::Text(b)) => a.cmp(b),
@@ -296,7 +297,7 @@ fn rank(cell: Cell<'_>) -> u8 {
     }
 }
 
-/// Every column of the entity, as fields.
+/// All columns of the entity, as fields.
 fn every_column(select: &Select) -> Vec<Field> {
     let columns = select.entity.columns().iter();
     let field = |(column, kind): &(&'static str, Kind)| Field {

@@ -1,8 +1,8 @@
-//! Whether a row is wanted: [`Test`], a condition whose inner queries have been answered.
+//! Conditions on rows, with the answers of their subqueries: [`Test`].
 //!
-//! As in SQL there are three answers: a comparison with a column that is null is neither true nor
-//! false, and neither it nor its negation selects the row. A dotted path that leads nowhere is
-//! simply not equal, as in PuppetDB.
+//! As in SQL there are three results: a comparison with a null column is neither true nor false,
+//! and neither it nor its negation selects the row. A dotted path that does not exist is not equal
+//! to any value, as in PuppetDB.
 
 use std::collections::HashSet;
 
@@ -13,7 +13,7 @@ use super::row::{Cell, Row};
 use crate::FactValue;
 use crate::lang::{Bound, Comparison, Field};
 
-/// A condition, ready to be asked.
+/// A condition that is ready for evaluation.
 pub(super) enum Test<'q> {
     All(Vec<Test<'q>>),
     Any(Vec<Test<'q>>),
@@ -23,14 +23,14 @@ pub(super) enum Test<'q> {
     Matches(&'q Field, &'q Regex),
     Compare(&'q Field, Comparison, Bound),
     Null(&'q Field, bool),
-    /// The fields together are one of these.
+    /// The combination of the fields is one of these keys.
     Among(Vec<&'q Field>, HashSet<Key>),
 }
 
 /// Values that are compared as a whole.
 pub(super) type Key = Vec<Scalar>;
 
-/// A value that can be looked up.
+/// A value that can be hashed and compared.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Scalar {
     Null,
@@ -39,12 +39,12 @@ pub(super) enum Scalar {
     /// The bits of a number; 1 and 1.0 are the same.
     Number(u64),
     Time(i64),
-    /// A list or object, as text.
+    /// A list or object, as JSON text.
     Json(Box<str>),
 }
 
 impl Test<'_> {
-    /// `None`: nobody can say.
+    /// The result for a row; `None` means unknown, as in SQL.
     pub(super) fn of(&self, row: Row<'_>) -> Option<bool> {
         match self {
             Self::All(tests) => all(tests, row),
@@ -81,7 +81,7 @@ impl Test<'_> {
     }
 }
 
-/// True only if all are; false as soon as one is.
+/// True only if all are true; false as soon as one is false.
 fn all(tests: &[Test<'_>], row: Row<'_>) -> Option<bool> {
     let mut answer = Some(true);
     for test in tests {
@@ -106,7 +106,7 @@ fn any(tests: &[Test<'_>], row: Row<'_>) -> Option<bool> {
     answer
 }
 
-/// `None`: a null column. `Some(None)`: a path that leads nowhere.
+/// `None` for a null column; `Some(None)` for a path that does not exist.
 #[expect(
     clippy::option_option,
     reason = "unknown and absent are different answers"
@@ -173,7 +173,7 @@ impl Scalar {
             Value::Null => Self::Null,
             Value::Bool(bool) => Self::Bool(*bool),
             Value::String(text) => Self::Text(text.as_str().into()),
-            // Zero has a sign, which does not count.
+            // The sign of zero is ignored.
             Value::Number(number) => {
                 Self::Number((number.as_f64().unwrap_or(f64::NAN) + 0.0).to_bits())
             }

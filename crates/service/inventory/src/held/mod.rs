@@ -1,7 +1,7 @@
-//! Facts as they stand in memory: [`FactValue`], small JSON of which nodes share what is equal.
+//! Facts in memory: [`FactValue`], compact JSON whose equal parts are shared by nodes.
 //!
-//! The rule: a value never changes, and gives back the very JSON that it was made of. Made by a
-//! [`Pool`]; a node's facts are a [`HeldRecord`].
+//! Invariant: a value never changes, and converts back to exactly the JSON that it was made of.
+//! Values are made by a [`Pool`]; a node's facts are a [`HeldRecord`].
 
 mod pool;
 mod record;
@@ -14,11 +14,11 @@ use serde_json::{Map, Number, Value};
 pub(crate) use pool::Pool;
 pub use record::HeldRecord;
 
-/// A fact, or a part of one.
+/// An immutable fact, or a part of one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FactValue(pub(super) Kind);
 
-/// 24 bytes, where [`Value`] has 72 in an object, and strings and keys of its own.
+/// Takes 24 bytes; a [`Value`] takes 72 in an object, and does not share strings and keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Null,
@@ -29,7 +29,8 @@ pub(super) enum Kind {
     Object(Arc<Object>),
 }
 
-/// Objects of the same keys in the same order share them: every mount point, every interface.
+/// An object. Objects with the same keys in the same order share the keys: every mount point,
+/// every interface.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Object {
     keys: Keys,
@@ -41,7 +42,7 @@ pub(super) type Keys = Arc<[Arc<str>]>;
 // === impl FactValue ===
 
 impl FactValue {
-    /// Of an object, what stands under `key`.
+    /// The value under `key`; `None` if this is not an object or has no such key.
     pub fn get(&self, key: &str) -> Option<&Self> {
         let Kind::Object(object) = &self.0 else {
             return None;
@@ -50,7 +51,7 @@ impl FactValue {
         object.values.get(at)
     }
 
-    /// Of a list, what stands at `index`, from 0.
+    /// The element at `index`, from 0; `None` if this is not a list or is shorter.
     pub fn at(&self, index: usize) -> Option<&Self> {
         match &self.0 {
             Kind::List(items) => items.get(index),
@@ -58,7 +59,7 @@ impl FactValue {
         }
     }
 
-    /// Of an object, everything in its order.
+    /// The entries of an object, in its order.
     pub fn entries(&self) -> impl Iterator<Item = (&str, &Self)> {
         let object = match &self.0 {
             Kind::Object(object) => Some(object),
@@ -71,7 +72,7 @@ impl FactValue {
             .map(|(key, value)| (&**key, value))
     }
 
-    /// A string, boolean or number as text; of anything else nothing.
+    /// A string, boolean or number as text; `None` for any other value.
     pub fn text(&self) -> Option<Cow<'_, str>> {
         match &self.0 {
             Kind::Text(text) => Some(Cow::Borrowed(text)),
@@ -82,7 +83,7 @@ impl FactValue {
         }
     }
 
-    /// As JSON.
+    /// Converts the value to JSON.
     pub fn to_json(&self) -> Value {
         match &self.0 {
             Kind::Null => Value::Null,
@@ -94,7 +95,7 @@ impl FactValue {
         }
     }
 
-    /// The entries as JSON; empty if it is no object.
+    /// The entries as JSON; empty if this is not an object.
     pub(crate) fn to_map(&self) -> Map<String, Value> {
         let entries = self.entries();
         entries
@@ -102,7 +103,8 @@ impl FactValue {
             .collect()
     }
 
-    /// Whether it is the same JSON, numbers by their kind and objects in any order.
+    /// Returns `true` if this is the same JSON, with numbers compared by their kind and objects in
+    /// any order.
     pub(crate) fn is(&self, value: &Value) -> bool {
         match (&self.0, value) {
             (Kind::Null, Value::Null) => true,
@@ -122,7 +124,7 @@ impl FactValue {
         }
     }
 
-    /// A string.
+    /// The string; `None` for any other value.
     pub(crate) fn as_str(&self) -> Option<&str> {
         match &self.0 {
             Kind::Text(text) => Some(text),
@@ -130,7 +132,7 @@ impl FactValue {
         }
     }
 
-    /// A boolean.
+    /// The boolean; `None` for any other value.
     pub(crate) fn as_bool(&self) -> Option<bool> {
         match self.0 {
             Kind::Bool(bool) => Some(bool),
@@ -138,7 +140,7 @@ impl FactValue {
         }
     }
 
-    /// A number.
+    /// The number; `None` for any other value.
     pub(crate) fn as_number(&self) -> Option<&Number> {
         match &self.0 {
             Kind::Number(number) => Some(number),

@@ -1,8 +1,9 @@
-//! What nodes have in common: [`Pool`] makes [`FactValue`]s of JSON and finds those that there are.
+//! Values that several nodes have in common: [`Pool`] makes [`FactValue`]s of JSON and reuses
+//! existing ones.
 //!
-//! The rules: an equal value is looked for by its hash and compared, so a collision costs memory
-//! and never a wrong fact; and the pool itself stays small: when it has doubled, it forgets what
-//! only one holder uses, which is most of what it saw (addresses, counters, keys).
+//! Invariants: an equal value is looked up by its hash and then compared, so a collision costs
+//! memory and never gives a wrong fact; the pool itself stays small: when it has doubled, it drops
+//! the values with a single holder, which are most of them (addresses, counters, keys).
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher, RandomState};
@@ -13,7 +14,7 @@ use serde_json::{Map, Value};
 use super::{FactValue, Keys, Kind, Object};
 use crate::defaults::POOL_FIRST_SWEEP;
 
-/// What has been hashed with a key already is not hashed again.
+/// A map whose keys are hashes already and are not hashed again.
 type ByHash<T> = HashMap<u64, T, BuildHasherDefault<Hashed>>;
 
 #[derive(Debug, Default)]
@@ -43,7 +44,7 @@ pub(crate) struct Pool {
     keys: ByHash<Keys>,
     lists: ByHash<Arc<[FactValue]>>,
     objects: ByHash<Arc<Object>>,
-    /// How many values there may be before the next sweep.
+    /// Number of values at which the next sweep starts.
     sweep_at: usize,
 }
 
@@ -61,7 +62,7 @@ impl Default for Pool {
 }
 
 impl Pool {
-    /// An object.
+    /// Makes an object, and shares equal parts.
     pub(crate) fn object(&mut self, map: &Map<String, Value>) -> FactValue {
         if self.len() >= self.sweep_at {
             self.sweep();
@@ -69,18 +70,18 @@ impl Pool {
         self.hold_object(map).0
     }
 
-    /// A string.
+    /// Makes a string, and shares an equal one.
     pub(crate) fn text(&mut self, text: &str) -> Arc<str> {
         self.hold_text(text).0
     }
 
-    /// A value and the hash of what is in it.
+    /// Makes a value, and returns it with the hash of its content.
     fn hold(&mut self, value: &Value) -> (FactValue, u64) {
         let (kind, hash) = match value {
             Value::Null => (Kind::Null, self.keyed.hash_one(0_u8)),
             Value::Bool(bool) => (Kind::Bool(*bool), self.keyed.hash_one((1_u8, bool))),
             Value::Number(number) => {
-                // By its bits: -0.0 equals 0.0 and is not to become it.
+                // Compared by its bits: -0.0 equals 0.0 but must be preserved.
                 let bits = number
                     .as_f64()
                     .filter(|_| number.is_f64())
@@ -144,7 +145,7 @@ impl Pool {
         let hash = self.keyed.hash_one((3_u8, text));
         match self.texts.get(&hash) {
             Some(known) if **known == *text => (Arc::clone(known), hash),
-            // The first one of a hash stays.
+            // The first value with a hash stays.
             Some(_) => (text.into(), hash),
             None => {
                 let text: Arc<str> = text.into();
@@ -158,8 +159,8 @@ impl Pool {
         self.texts.len() + self.keys.len() + self.lists.len() + self.objects.len()
     }
 
-    /// Forgets what has no holder, or one, beside the pool. Whoever holds it keeps it. Large things
-    /// first, so that what only they used goes with them.
+    /// Drops values with at most one holder besides the pool; the holder keeps its value. Large
+    /// values are dropped first, so that parts that only they used are dropped with them.
     fn sweep(&mut self) {
         sweep(&mut self.objects);
         sweep(&mut self.lists);
@@ -169,7 +170,7 @@ impl Pool {
     }
 }
 
-/// The pool's own and that of one holder.
+/// The reference count of a value with one holder: that of the pool and that of the holder.
 const UNSHARED: usize = 2;
 
 fn sweep<T: ?Sized>(values: &mut ByHash<Arc<T>>) {
@@ -177,7 +178,7 @@ fn sweep<T: ?Sized>(values: &mut ByHash<Arc<T>>) {
     values.shrink_to_fit();
 }
 
-/// The value that there is, or this one, which is then known.
+/// The existing equal value, or this one, which is then added to the pool.
 fn shared<T: Eq + ?Sized>(known: &mut ByHash<Arc<T>>, hash: u64, value: Arc<T>) -> Arc<T> {
     match known.get(&hash) {
         Some(there) if *there == value => Arc::clone(there),
@@ -214,7 +215,7 @@ mod tests {
     }
 
     proptest! {
-        /// Also when the pool knows other values already, and after it forgot some.
+        /// Covers a pool that has other values already, and one that has dropped some.
         #[test]
         fn what_is_held_gives_back_its_json(values in prop::collection::vec(any_json(), 1..8)) {
             let mut pool = Pool::default();

@@ -1,4 +1,4 @@
-//! A node's facts in memory: [`HeldRecord`], a small [`NodeRecord`].
+//! A node's facts in memory: [`HeldRecord`], a compact [`NodeRecord`].
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use jiff::Timestamp;
 use super::{FactValue, Pool};
 use crate::NodeRecord;
 
-/// What a node told about itself: a [`NodeRecord`] in a fifth of the memory (`docs/benchmarks.md`).
+/// The facts of a node: a [`NodeRecord`] in a fifth of the memory (`docs/benchmarks.md`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeldRecord {
     facts: FactValue,
     trusted: FactValue,
     environment: Option<Arc<str>>,
-    /// When the facts were collected.
+    /// Time at which the facts were collected.
     pub timestamp: Timestamp,
 }
 
@@ -27,22 +27,22 @@ impl HeldRecord {
         }
     }
 
-    /// An object of facts by name.
+    /// JSON object of facts by name.
     pub fn facts(&self) -> &FactValue {
         &self.facts
     }
 
-    /// An object of what the node's certificate says.
+    /// JSON object of the data from the node's certificate.
     pub fn trusted(&self) -> &FactValue {
         &self.trusted
     }
 
-    /// The environment that it asked for.
+    /// The environment that the node requested; `None` if unknown.
     pub fn environment(&self) -> Option<&str> {
         self.environment.as_deref()
     }
 
-    /// A copy that is free of the pool, and large.
+    /// A full copy that does not share memory with the pool.
     pub fn to_record(&self) -> NodeRecord {
         NodeRecord {
             facts: Arc::new(self.facts.to_map()),

@@ -1,5 +1,5 @@
-//! The AST form: `["from", "nodes", ["extract", ["certname"], ["=", "certname", "a"]], ["limit", 3]]`,
-//! and without `from` where the entity is known.
+//! The AST form: `["from", "nodes", ["extract", ["certname"], ["=", "certname", "a"]], ["limit",
+//! 3]]`, and the same without `from` if the entity is known.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use super::field::Field;
 use super::{Column, Condition, Invalid, Order, Select, invalid, literal};
 use crate::defaults::{MAX_COLUMNS, MAX_QUERY_DEPTH};
 
-/// Reads a query. `entity` is what a query without `from` asks for.
+/// Parses a query. `entity` is the entity of a query without `from`.
 pub(crate) fn parse(query: &Value, entity: Option<Entity>) -> Result<Select, Invalid> {
     let budget = Budget::default();
     let here = Place::named("query", &budget);
@@ -27,12 +27,12 @@ pub(crate) fn parse(query: &Value, entity: Option<Entity>) -> Result<Select, Inv
     }
 }
 
-/// Reads the list of an `order_by`.
+/// Parses the list of an `order_by`.
 pub(crate) fn parse_order(list: &Value, entity: Entity) -> Result<Vec<Order>, Invalid> {
     order_by(&Place::named("order_by", &Budget::default()), list, entity)
 }
 
-/// Where in the query: for errors, and against nesting.
+/// Position in the query, for error messages and the limit on nesting.
 struct Place<'q> {
     path: String,
     depth: usize,
@@ -91,7 +91,7 @@ fn extract_or_condition(
 }
 
 fn extracted(here: &Place<'_>, columns: &Value, entity: Entity) -> Result<Vec<Column>, Invalid> {
-    // One column may stand without its list.
+    // A single column may be given without a list.
     let lone = [columns.clone()];
     let is_list = matches!(columns, Value::Array(items)
         if items.first().is_none_or(|first| first.as_str() != Some("function")));
@@ -228,7 +228,7 @@ fn member(
     Ok(Condition::Among(fields, Box::new(select)))
 }
 
-/// `["extract", "certname", ["select_facts", condition]]`, the older form of a query inside.
+/// `["extract", "certname", ["select_facts", condition]]`, the older form of a subquery.
 fn selected(here: &Place<'_>, columns: &Value, inner: &Value) -> Result<Select, Invalid> {
     let place = here.inner(2)?;
     let (operator, rest) = place.operation(inner)?;
@@ -244,7 +244,7 @@ fn selected(here: &Place<'_>, columns: &Value, inner: &Value) -> Result<Select, 
     place.checked(select)
 }
 
-/// A query inside that shares the certname.
+/// A subquery that is joined by certname.
 fn subquery(
     here: &Place<'_>,
     name: &str,
@@ -288,7 +288,7 @@ impl<'q> Place<'q> {
         }
     }
 
-    /// A query or condition inside.
+    /// A nested query or condition.
     fn inner(&self, index: usize) -> Result<Self, Invalid> {
         let mut inner = self.item(index);
         inner.depth += 1;

@@ -1,10 +1,10 @@
-//! What one query may cost to read: [`Budget`] counts the parts that are dear.
+//! Limits on the expensive parts of one query: [`Budget`].
 
 use std::cell::Cell;
 
 use crate::defaults::{MAX_REGEXES, MAX_SELECTS};
 
-/// Counts of one query.
+/// Counts of the expensive parts of one query.
 #[derive(Debug, Default)]
 pub(super) struct Budget {
     regexes: Cell<usize>,
@@ -12,7 +12,7 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// One more regular expression.
+    /// Counts one more regular expression.
     pub(super) fn regex(&self) -> Result<(), String> {
         match self.regexes.replace(self.regexes.get() + 1) {
             MAX_REGEXES.. => Err(format!(
@@ -22,7 +22,7 @@ impl Budget {
         }
     }
 
-    /// One more query inside.
+    /// Counts one more subquery.
     pub(super) fn select(&self) -> Result<(), String> {
         match self.selects.replace(self.selects.get() + 1) {
             MAX_SELECTS.. => Err(format!("a query has at most {MAX_SELECTS} queries inside")),

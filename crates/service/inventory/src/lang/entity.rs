@@ -1,4 +1,4 @@
-//! What can be asked for: the four [`Entity`]s and their columns, named as PuppetDB names them.
+//! The four entities and their columns, with PuppetDB's names: [`Entity`].
 
 /// A table of the embedded inventory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,7 +9,7 @@ pub(crate) enum Entity {
     Reports,
 }
 
-/// What a column holds.
+/// The type of a column's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Text,
@@ -86,7 +86,7 @@ pub(crate) const ALL: &[(&str, Entity)] = &[
 ];
 
 impl Entity {
-    /// The entity of this name, or what to say instead.
+    /// The entity with this name, or an error that lists the valid names.
     pub(crate) fn named(name: &str) -> Result<Self, String> {
         let found = ALL.iter().find(|(known, _)| *known == name);
         found.map(|(_, entity)| *entity).ok_or_else(|| {
@@ -103,7 +103,7 @@ impl Entity {
         found.map_or("", |(name, _)| name)
     }
 
-    /// Its columns, in the order of an answer.
+    /// The columns of the entity, in the order of an answer.
     pub(crate) fn columns(self) -> &'static [(&'static str, Kind)] {
         match self {
             Self::Nodes => NODES,
@@ -114,7 +114,7 @@ impl Entity {
     }
 }
 
-/// A name for an error: it may be long.
+/// A name truncated for an error message.
 pub(crate) fn clipped(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(64).collect()
 }

@@ -4,10 +4,10 @@
 use super::entity::{Entity, Kind, clipped};
 use crate::defaults::MAX_PATH_SEGMENTS;
 
-/// A column of an entity and the way into its JSON.
+/// A column of an entity, with a path into its JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Field {
-    /// As written; the key in the answer.
+    /// The field as written, which is the key in the answer.
     pub(crate) name: String,
     pub(crate) column: &'static str,
     pub(crate) kind: Kind,
@@ -50,7 +50,8 @@ impl Field {
         })
     }
 
-    /// Whether a path leads into JSON: what is missing there is not null but absent.
+    /// Returns `true` if the field has a path into JSON: a missing value there is absent, not
+    /// null.
     pub(crate) fn is_dotted(&self) -> bool {
         !self.path.is_empty()
     }
@@ -84,7 +85,8 @@ fn segments(name: &str) -> Result<Vec<Segment>, String> {
     }
 }
 
-/// A key at the begin of `rest`, plain or in double quotes, and what follows.
+/// Parses a key at the beginning of `rest`, plain or in double quotes; returns it with the
+/// remaining text.
 fn key(rest: &str) -> Result<(String, &str), String> {
     if let Some(inside) = rest.strip_prefix('"') {
         let (key, after) = inside

@@ -4,7 +4,7 @@ use serde_json::Number;
 
 use super::{Invalid, invalid};
 
-/// One word of PQL.
+/// One token of PQL.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
     /// A name or keyword, dots, quotes and indexes of a path included.
@@ -16,7 +16,7 @@ pub(super) enum Token {
     End,
 }
 
-/// Longer ones first.
+/// The signs, longer ones first.
 const SIGNS: &[&str] = &[
     "~>", "!=", "!~", "<=", ">=", "=", "~", "<", ">", "!", "{", "}", "[", "]", "(", ")", ",",
 ];
@@ -79,7 +79,8 @@ impl<'a> Lexer<'a> {
                     self.at += offset + 1;
                     return Ok(Token::Text(text));
                 }
-                // Only the quote and the backslash are escaped; `\d` of a regular expression stays.
+                // Only the quote and the backslash are escaped; `\d` of a regular expression
+                // stays.
                 '\\' => match characters.next() {
                     Some((_, c)) if c == quote || c == '\\' => {
                         text.push(c);

@@ -1,5 +1,5 @@
-//! What stands right of an operator: [`test`] makes a condition of field, operator and value, the
-//! same for PQL and AST.
+//! Values on the right of operators: [`test`] makes a condition of field, operator and value, for
+//! both PQL and AST.
 
 use regex::RegexBuilder;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use super::field::Field;
 use super::{Bound, Comparison, Condition};
 use crate::defaults::MAX_REGEX_BYTES;
 
-/// `field operator value`, or what is wrong with it.
+/// The condition `field operator value`, or an error message.
 pub(super) fn test(
     field: Field,
     operator: &str,
@@ -36,7 +36,7 @@ pub(super) fn test(
     Ok(Condition::Compare(field, comparison, bound))
 }
 
-/// An operator between a field and a value.
+/// Checks an operator between a field and a value.
 pub(super) fn check_operator(operator: &str) -> Result<(), String> {
     match operator {
         "=" | "~" | "<" | "<=" | ">" | ">=" => Ok(()),
@@ -119,7 +119,7 @@ fn kind_name(kind: Kind) -> &'static str {
     }
 }
 
-/// An instant, or the begin of a day in UTC.
+/// Parses a point in time, or a date, which means its beginning in UTC.
 fn time(text: &str) -> Result<i64, String> {
     if let Ok(at) = text.parse::<jiff::Timestamp>() {
         return Ok(at.as_millisecond());

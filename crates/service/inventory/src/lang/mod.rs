@@ -1,8 +1,9 @@
 //! The query language: PQL text or AST JSON in, one [`Select`] out.
 //!
-//! Both forms are read into the same model against the [`Entity`]'s columns, so that a name that
-//! does not exist is an error where it stands. The rule: input of any kind gives a query or an
-//! [`Invalid`] that says where and what is supported, within the bounds of [`crate::defaults`].
+//! Both forms are parsed into the same model and checked against the [`Entity`]'s columns, so that
+//! an unknown name is an error with its position. Invariant: any input gives a query or an
+//! [`Invalid`] with the position and the supported alternatives, within the bounds of
+//! [`crate::defaults`].
 
 mod ast;
 mod budget;
@@ -20,13 +21,13 @@ pub(crate) use pql::parse as parse_pql;
 use regex::Regex;
 use serde_json::Value;
 
-/// Why and where a query is not in the subset.
+/// The error that a query is not in the supported subset.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {what}")]
 pub struct Invalid {
     /// `line 1, column 5`, or the path in an AST: `query[1][2]`.
     pub place: String,
-    /// What is wrong, and what would be right.
+    /// Description of the defect and of the supported form.
     pub what: String,
 }
 
@@ -34,7 +35,7 @@ pub struct Invalid {
 #[derive(Debug)]
 pub(crate) struct Select {
     pub(crate) entity: Entity,
-    /// Empty: every column.
+    /// The columns of the answer; empty for all columns.
     pub(crate) columns: Vec<Column>,
     pub(crate) condition: Option<Condition>,
     pub(crate) group_by: Vec<Field>,
@@ -43,22 +44,22 @@ pub(crate) struct Select {
     pub(crate) offset: u64,
 }
 
-/// What a row of the answer has.
+/// A column of the answer.
 #[derive(Debug)]
 pub(crate) enum Column {
     Field(Field),
-    /// How many rows, or with a field: how many rows where it is not null.
+    /// Number of rows, or with a field: number of rows where it is not null.
     Count(Option<Field>),
 }
 
-/// By what rows are ordered.
+/// A column by which rows are ordered.
 #[derive(Debug)]
 pub(crate) struct Order {
     pub(crate) field: Field,
     pub(crate) descending: bool,
 }
 
-/// Which rows.
+/// A condition that selects rows.
 #[derive(Debug)]
 pub(crate) enum Condition {
     All(Vec<Condition>),
@@ -72,7 +73,7 @@ pub(crate) enum Condition {
     Null(Field, bool),
     /// One of these scalar values.
     OneOf(Field, Vec<Value>),
-    /// The fields together are a row of the other query.
+    /// The combination of the fields is a row of the other query.
     Among(Vec<Field>, Box<Select>),
 }
 
@@ -85,7 +86,7 @@ pub(crate) enum Comparison {
     GreaterOrEqual,
 }
 
-/// What is compared with.
+/// The value of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Bound {
     Number(f64),
@@ -106,7 +107,8 @@ impl Select {
         }
     }
 
-    /// What PostgreSQL would say: a counted query has groups, and names nothing else.
+    /// Checks PostgreSQL's rule for aggregates: a counted query may name only its grouping
+    /// columns.
     fn check(&self) -> Result<(), String> {
         let counted = self.columns.iter().any(|c| matches!(c, Column::Count(_)));
         if !counted && self.group_by.is_empty() {

@@ -9,7 +9,7 @@ use super::lexer::{Lexer, Token};
 use super::{Column, Condition, Invalid, Order, Select, literal};
 use crate::defaults::{MAX_COLUMNS, MAX_QUERY_BYTES, MAX_QUERY_DEPTH};
 
-/// Reads a whole query.
+/// Parses a whole query.
 pub(crate) fn parse(text: &str) -> Result<Select, Invalid> {
     if text.len() > MAX_QUERY_BYTES {
         let what = format!("the query is longer than {MAX_QUERY_BYTES} bytes");
@@ -33,7 +33,7 @@ pub(crate) fn parse(text: &str) -> Result<Select, Invalid> {
 
 struct Parser<'a> {
     lexer: Lexer<'a>,
-    /// Where `token` begins.
+    /// Offset at which `token` begins.
     at: usize,
     token: Token,
     depth: usize,
@@ -50,7 +50,7 @@ impl Parser<'_> {
         self.select_of(entity, start)
     }
 
-    /// What follows the entity's name: `[columns] { … }`.
+    /// Parses the text after the entity's name: `[columns] { … }`.
     fn select_of(&mut self, entity: Entity, start: usize) -> Result<Select, Invalid> {
         let mut select = Select::of(entity);
         if self.take("[")? {
@@ -123,7 +123,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The list of `order by` or `group by`.
+    /// Parses the list of `order by` or `group by`.
     fn by(&mut self, order: bool, select: &mut Select) -> Result<(), Invalid> {
         loop {
             if select.order_by.len().max(select.group_by.len()) == MAX_COLUMNS {
@@ -198,7 +198,7 @@ impl Parser<'_> {
         }
         let at = self.at;
         let name = self.name("a condition")?;
-        // `nodes { facts { … } }`: a query inside, which shares the certname.
+        // `nodes { facts { … } }`: a subquery that is joined by certname.
         if matches!(self.token, Token::Sign("{" | "[")) {
             return self.deeper(|parser| parser.inside(entity, &name, at));
         }

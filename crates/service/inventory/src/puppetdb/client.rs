@@ -1,8 +1,8 @@
-//! Questions over HTTPS, with failover: [`Client`].
+//! HTTPS requests to PuppetDB, with failover: [`Client`].
 //!
-//! The rules: servers are tried in the order of the configuration, those that failed lately last;
-//! one question has one deadline over all of them and its wait for a place; no redirect is followed, since a certificate
-//! is shown on the way.
+//! Invariants: servers are tried in the order of the configuration, with recently failed ones
+//! last; one request has a single deadline that covers all servers and the wait for a permit; no
+//! redirect is followed, because a client certificate is sent.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -27,18 +27,18 @@ pub(super) struct Client {
     config: PuppetDbConfig,
     places: Places,
     http: Mutex<Option<Made>>,
-    /// When each server failed last.
+    /// Time of the last failure of each server.
     failed: Mutex<Vec<Option<Instant>>>,
 }
 
-/// An HTTP client, and the state of the files that it was made from.
+/// An HTTP client, with the state of the files that it was made from.
 #[derive(Debug, Clone)]
 struct Made {
     from: Stamps,
     http: reqwest::Client,
 }
 
-/// Size and time of each file.
+/// Size and modification time of each file.
 type Stamps = Vec<Option<(u64, SystemTime)>>;
 
 impl Client {
@@ -52,13 +52,13 @@ impl Client {
         }
     }
 
-    /// The servers, for people.
+    /// The URLs of the servers, for messages.
     pub(super) fn place(&self) -> String {
         let urls: Vec<&str> = self.config.server_urls.iter().map(Url::as_str).collect();
         urls.join(", ")
     }
 
-    /// Rows of an answer.
+    /// Sends a query; returns the rows of the answer.
     pub(super) async fn ask(
         &self,
         asker: Asker,
@@ -98,7 +98,7 @@ impl Client {
         }
     }
 
-    /// The configured order, but servers that failed lately come last.
+    /// The servers in the configured order, with recently failed ones last.
     fn order(&self) -> Vec<usize> {
         let failed = self.failed().clone();
         let avoided = |index: &usize| failed[*index].is_some_and(|at| at.elapsed() < AVOID_FAILED);
@@ -161,7 +161,7 @@ impl Client {
         }
     }
 
-    /// The client for `base`, made anew when a certificate, key or list changed.
+    /// The client for `base`, created again if a certificate, key or revocation list changed.
     async fn http(&self, base: &Url) -> Result<reqwest::Client, QueryError> {
         let files = self.config.tls.clone();
         let known = self.lock().clone();
@@ -209,7 +209,7 @@ fn make(
 ) -> Result<reqwest::Client, String> {
     let builder = match files {
         Some(files) => http_client::builder(ClientTls::load(files).map_err(|error| chain(&error))?),
-        // Only `http://` on this machine, which the configuration has checked.
+        // Only for `http://` on this machine, which the configuration has checked.
         None => http_client::without_tls(),
     };
     let builder = builder.connect_timeout(connect).read_timeout(read);

@@ -1,8 +1,9 @@
-//! Where PuppetDB is: [`PuppetDbConfig`], also from a `puppetdb.conf` of Puppet's own tools.
+//! Configuration of the PuppetDB connection: [`PuppetDbConfig`], also read from a `puppetdb.conf`
+//! of Puppet's own tools.
 //!
 //! Two forms of that file are read: `{"puppetdb": {"server_urls": […], "cacert", "cert", "key"}}`
-//! of the client tools, and `[main] server_urls = …` of a Puppet server. The rule: plain `http`
-//! is taken to this machine only.
+//! of the client tools, and `[main] server_urls = …` of a Puppet server. Invariant: plain `http`
+//! is accepted for this machine only.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,58 +14,58 @@ use serde_json::Value;
 
 use crate::defaults::{CONNECT_TIMEOUT, MAX_RESPONSE_BYTES, READ_TIMEOUT, TOTAL_TIMEOUT};
 
-/// Where PuppetDB is and how it is asked.
+/// Servers, certificate files, timeouts and limits of the PuppetDB connection.
 #[derive(Clone, Debug)]
 pub struct PuppetDbConfig {
-    /// Tried in this order.
+    /// The servers, in the order in which they are tried.
     pub(crate) server_urls: Vec<Url>,
-    /// `None`: every URL is plain `http` on this machine.
+    /// `None` if every URL is plain `http` on this machine.
     pub(crate) tls: Option<TlsFiles>,
-    /// One connection attempt.
+    /// Timeout for one connection attempt.
     pub connect_timeout: Duration,
-    /// Between two reads.
+    /// Timeout between two reads of a response.
     pub read_timeout: Duration,
-    /// One question, over all servers.
+    /// Timeout for one request, over all servers.
     pub total_timeout: Duration,
-    /// One answer.
+    /// Maximum size of one response, in bytes.
     pub max_response_bytes: usize,
 }
 
-/// Why a configuration cannot be used.
+/// The configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfError {
-    /// The list is empty.
+    /// The list of servers is empty.
     #[error(
         "no PuppetDB is named; give server_urls, for example [\"https://puppetdb.example:8081\"]"
     )]
     NoServer,
-    /// One of the list.
+    /// A URL in the list is invalid.
     #[error("{url:?} is no address of a PuppetDB: {why}")]
     Url {
-        /// As given.
+        /// The URL as configured.
         url: String,
-        /// What is wrong.
+        /// Description of the defect.
         why: String,
     },
-    /// The file.
+    /// The file cannot be read.
     #[error("cannot read {}", path.display())]
     Read {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The underlying I/O error.
         source: std::io::Error,
     },
-    /// What the file says.
+    /// The content of the file is invalid.
     #[error("{}: {what}", path.display())]
     Content {
-        /// Which.
+        /// Path of the file.
         path: PathBuf,
-        /// Where and what.
+        /// Position and description of the defect.
         what: String,
     },
 }
 
-/// What a `puppetdb.conf` says.
+/// The settings in a `puppetdb.conf`.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Conf {
     server_urls: Vec<String>,
@@ -74,7 +75,8 @@ struct Conf {
 }
 
 impl PuppetDbConfig {
-    /// These servers, with the default timeouts. `tls` is not used for plain `http`.
+    /// A configuration with these servers and the default timeouts. `tls` is not used for plain
+    /// `http`.
     pub fn new(
         server_urls: impl IntoIterator<Item = impl AsRef<str>>,
         tls: TlsFiles,
@@ -101,7 +103,7 @@ impl PuppetDbConfig {
         })
     }
 
-    /// From a `puppetdb.conf`; files that it does not name are those of `tls`.
+    /// Reads a `puppetdb.conf`; certificate files that it does not name are taken from `tls`.
     pub fn from_file(path: &Path, tls: TlsFiles) -> Result<Self, ConfError> {
         let text = std::fs::read_to_string(path).map_err(|source| ConfError::Read {
             path: path.to_owned(),
@@ -121,12 +123,12 @@ impl PuppetDbConfig {
         Self::new(conf.server_urls, tls).map_err(|error| told(error.to_string()))
     }
 
-    /// Certificate files that the servers are asked with; `None` for plain HTTP.
+    /// Certificate files for connections to the servers; `None` for plain HTTP.
     pub fn tls(&self) -> Option<&TlsFiles> {
         self.tls.as_ref()
     }
 
-    /// The servers, in order.
+    /// The URLs of the servers, in the order in which they are tried.
     pub fn server_urls(&self) -> &[Url] {
         &self.server_urls
     }
@@ -195,7 +197,7 @@ impl Conf {
         Ok(conf)
     }
 
-    /// `[main]` is the only section that counts; other keys are the terminus' own affair.
+    /// Only the section `[main]` is read; other keys are settings of the terminus.
     fn from_ini(text: &str) -> Self {
         let mut conf = Self::default();
         let mut in_main = true;

@@ -1,4 +1,4 @@
-//! What an error of the HTTP client means: [`classify`].
+//! Converts errors of the HTTP client: [`classify`].
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use error_causes::{ConnectionError, ConnectionErrorKind};
 
 use crate::QueryError;
 
-/// As an error of the inventory. `after` is the time after which the request was given up.
+/// Converts an HTTP error into an error of the inventory. `after` is the timeout of the request.
 pub(super) fn classify(url: &str, error: &reqwest::Error, after: Duration) -> QueryError {
     use ConnectionErrorKind as Kind;
     let url = url.to_owned();

@@ -1,8 +1,8 @@
-//! The back end that is a real PuppetDB: [`PuppetDb`].
+//! The back end that queries a real PuppetDB: [`PuppetDb`].
 //!
-//! Every question is one `POST /pdb/query/v4`, in PuppetDB's own languages; nothing is translated.
-//! The rule: PuppetDB's words come back as they are, clipped, and whatever else it does is an
-//! error of its own kind.
+//! Every query is one `POST /pdb/query/v4`, in PuppetDB's own languages; nothing is translated.
+//! Invariant: PuppetDB's error texts are returned truncated but otherwise unchanged, and every
+//! other failure has an error variant of its own.
 
 mod client;
 mod conf;
@@ -58,7 +58,7 @@ impl PuppetDb {
         }
     }
 
-    /// Where it is, for people.
+    /// The URLs of PuppetDB, for messages.
     pub(crate) fn place(&self) -> String {
         self.client.place()
     }
@@ -89,7 +89,7 @@ impl PuppetDb {
         }))
     }
 
-    /// One fact of each of these nodes, in the order asked.
+    /// One fact of each of these nodes, in the given order.
     pub(crate) async fn fact_of_each(
         &self,
         fact: &str,
@@ -113,7 +113,8 @@ impl PuppetDb {
         Ok(certnames.iter().map(of).collect())
     }
 
-    /// Asks PuppetDB for [`Inventory::environment_of_each`](crate::Inventory::environment_of_each).
+    /// Queries PuppetDB for
+    /// [`Inventory::environment_of_each`](crate::Inventory::environment_of_each).
     pub(crate) async fn environment_of_each(
         &self,
         certnames: &[Certname],
@@ -136,7 +137,7 @@ impl PuppetDb {
         Ok(certnames.iter().map(of).collect())
     }
 
-    /// Looks for the report of a run until it is there or `wait` is over.
+    /// Polls for the report of a run until it exists or `wait` has passed.
     pub(crate) async fn report(
         &self,
         certname: &Certname,
@@ -166,7 +167,7 @@ impl PuppetDb {
                         return self.read(row).map(Some);
                     }
                 }
-                // A PuppetDB that is away for a moment has the report in its queue.
+                // A PuppetDB that is briefly unavailable may have the report in its queue.
                 Err(error)
                     if error.is_passing()
                         && Instant::now() + pause < deadline
@@ -185,7 +186,7 @@ impl PuppetDb {
         }
     }
 
-    /// Whether it answers at all.
+    /// Checks that PuppetDB answers.
     pub(crate) async fn health(&self) -> Result<(), QueryError> {
         let ast = json!(["from", "nodes", ["extract", ["certname"]], ["limit", 1]]);
         self.engine(&json!({ "query": ast })).await.map(drop)
@@ -204,7 +205,7 @@ impl PuppetDb {
 }
 
 impl QueryError {
-    /// It may be better soon.
+    /// Returns `true` if a retry may succeed.
     fn is_passing(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Timeout { .. } | Self::Busy(_) => true,

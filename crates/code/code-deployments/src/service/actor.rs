@@ -1,7 +1,8 @@
 //! The task that works through the queue: [`Actor`].
 //!
-//! The rules that must hold: a deployment is written down before anybody is told of it, and its end before
-//! anybody is told of that; what was not over when the server went down goes on after its next start.
+//! Invariants: a deployment is stored before any program is notified of it, and its end is stored before its
+//! requester is notified of that; a deployment that was unfinished when the server stopped continues after the
+//! next start.
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
@@ -25,24 +26,24 @@ use crate::defaults::{DEPLOYS_WAITING, DRAIN};
 use code_sources::resolve::ResolveRound;
 use code_store::gc::CollectedGarbage;
 
-/// Deployments that were written down.
+/// Deployments that were accepted and stored.
 #[derive(Debug, Default)]
 pub struct SubmittedDeployments {
-    /// Environments and numbers, in the order in which they were asked for.
+    /// Environments and numbers of the deployments, in the order of the request.
     pub deployments: Vec<(EnvironmentName, i64)>,
-    /// Each tells its end.
+    /// Receivers of the finished deployments, one for each.
     pub ends: Vec<oneshot::Receiver<Deployment>>,
 }
 
-/// What the service is asked for.
+/// Requests to the service.
 pub(super) enum Message {
-    /// Work, and who waits for the numbers.
+    /// Deployments to queue, and the receiver of their numbers.
     Submit {
         wanted: Vec<(EnvironmentName, DeploymentAction)>,
         by: DeploymentRequester,
         reply: oneshot::Sender<Result<SubmittedDeployments, SubmitError>>,
     },
-    /// Room on the disk.
+    /// A garbage collection.
     Collect {
         dry_run: bool,
         reply: oneshot::Sender<Result<CollectedGarbage, SubmitError>>,
@@ -52,9 +53,9 @@ pub(super) enum Message {
 pub(super) struct Actor {
     tools: Tools,
     queue: DeploymentQueue,
-    /// A look at the sources, and when it began: good for whatever was asked for before.
+    /// A resolve round and its start time: it is recent enough for all earlier requests.
     round: Option<(Arc<ResolveRound>, Instant)>,
-    /// When each environment was asked for last.
+    /// Time of the last request for each environment.
     asked: HashMap<EnvironmentName, Instant>,
     waiting: HashMap<i64, oneshot::Sender<Deployment>>,
     working: JoinSet<Done>,
@@ -92,7 +93,7 @@ impl Actor {
         actor
     }
 
-    /// Works until it is stopped, and then ends what it can.
+    /// Runs until `stop` is cancelled, and then finishes as much as possible.
     pub(super) async fn run(mut self, mut inbox: mpsc::Receiver<Message>, stop: CancellationToken) {
         loop {
             self.begin().await;
@@ -121,7 +122,7 @@ impl Actor {
         match message {
             Message::Submit { wanted, by, reply } => {
                 let submitted = self.submit(&wanted, &by).await;
-                // Whoever asked may be gone; what is written down is done all the same.
+                // The requester may be gone; stored deployments are performed anyway.
                 drop(reply.send(submitted));
             }
             Message::Collect { dry_run, reply } => self.room.ask(dry_run, reply),
@@ -154,8 +155,8 @@ impl Actor {
         Ok(submitted)
     }
 
-    /// Begins whatever has its turn. Room is made while nothing is built: what that is made of would look as if
-    /// nobody needed it.
+    /// Begins all work whose turn it is. Garbage collection runs only while nothing is built: contents of a version
+    /// in progress would look unused.
     async fn begin(&mut self) {
         loop {
             if self.room.is_running() {
@@ -200,7 +201,7 @@ impl Actor {
         }
     }
 
-    /// A look at the settings and the sources that is not older than the wish.
+    /// A resolve round over the settings and sources that is not older than the request.
     async fn round(&mut self, environment: &EnvironmentName) -> Look {
         let asked = self.asked.remove(environment);
         if let (Some((round, began)), Some(asked)) = (&self.round, asked)
@@ -218,7 +219,7 @@ impl Actor {
     }
 
     async fn end(&mut self, done: Result<Done, tokio::task::JoinError>) {
-        // Panics are caught within, and nothing aborts it.
+        // Panics are caught in the task, and nothing aborts it.
         let Ok(Done { work, performed }) = done else {
             return;
         };
@@ -253,26 +254,26 @@ impl Actor {
             before: performed.before.as_ref().map(ToString::to_string),
             outcome,
         };
-        // Should it fail, the deployment is done once more after the next start, and finds all done.
+        // If this fails, the deployment is repeated after the next start, and finds nothing left to do.
         if let Err(error) = self.tools.store.end_code_deploys(&work.ids, &end).await {
             tracing::error!(%error, "cannot write down how a deployment ended");
         }
     }
 }
 
-/// Does the work, and tells those who have to know of a new version.
+/// Performs the work, and notifies the programs that have to know of a new version.
 async fn perform_and_tell(tools: &Tools, round: &Look, work: &Work) -> Performed {
     let mut performed = Box::pin(perform(tools, round, work)).await;
     if performed.has_switched(work) {
         tell(tools, work, &mut performed).await;
     }
-    // What was held back for it goes on.
+    // Paused compiles continue.
     performed.pauses.clear();
     Box::pin(observed(tools, work, &mut performed)).await;
     performed
 }
 
-/// Tells those outside, at once: each waits for answers.
+/// Notifies all observers concurrently, since each waits for responses.
 async fn observed(tools: &Tools, work: &Work, performed: &mut Performed) {
     let observers = &tools.others.observers;
     let (Some(id), false) = (work.ids.last(), observers.is_empty()) else {
@@ -309,7 +310,7 @@ async fn tell(tools: &Tools, work: &Work, performed: &mut Performed) {
         let told = after.switched(&work.environment).await;
         performed.outcome.notes.extend(told.err());
     }
-    // Nothing here waits for followers.
+    // Compiles on this machine do not wait for followers.
     performed.pauses.clear();
     if let (Some(sync), Some(announced)) = (&tools.others.file_sync, &performed.announced) {
         performed.outcome.late = sync.settle(&work.environment, announced).await;

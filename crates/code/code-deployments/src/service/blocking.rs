@@ -1,4 +1,4 @@
-//! Work on the disk beside the threads of the runtime: [`blocking`].
+//! Disk work on blocking threads, outside the runtime's worker threads: [`blocking`].
 
 use super::error::SubmitError;
 

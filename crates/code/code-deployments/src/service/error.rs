@@ -16,25 +16,25 @@ pub enum SubmitError {
     /// The settings that name the sources cannot be used.
     #[error(transparent)]
     Settings(#[from] Arc<R10kFileError>),
-    /// A control repository cannot be asked which environments there are.
+    /// The environments of a control repository cannot be listed.
     #[error(transparent)]
     Sources(#[from] SourcesError),
     /// The queue of deployments is full.
     #[error("too many deployments wait; try again when some are over")]
     Full,
-    /// No version, or more than one, fits the digits that were given.
+    /// No version, or more than one, matches the given digits.
     #[error("{0}")]
     NoVersion(String),
-    /// The plans, jobs or nodes that use versions cannot be asked.
+    /// The plans, jobs or nodes that use versions cannot be determined.
     #[error("nothing is removed, since it is not known what is in use: {0}")]
     InUse(String),
     /// The store of contents cannot be read or written.
     #[error(transparent)]
     Content(#[from] ContentError),
-    /// The database does not take the request.
+    /// The database did not store the request.
     #[error("cannot write deployments down")]
     Store(#[from] StoreError),
-    /// The server is going down.
+    /// The server is shutting down.
     #[error("the server is stopping")]
     Stopping,
 }
@@ -42,13 +42,13 @@ pub enum SubmitError {
 /// Reason for which the service does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The database does not give the unfinished deployments.
+    /// The unfinished deployments cannot be read from the database.
     #[error("cannot read the deployments of before")]
     Store(#[from] StoreError),
     /// The store of contents cannot be read or written.
     #[error(transparent)]
     Content(#[from] ContentError),
-    /// The plans and jobs that hold an environment cannot be asked.
+    /// The plans and jobs that hold an environment cannot be determined.
     #[error("cannot see which plans and jobs run: {0}")]
     InUse(String),
 }

@@ -1,7 +1,7 @@
 //! Code Manager as a service: deployments that queue, a history, pins. Main type: [`CodeManager`].
 //!
-//! The rules that must hold: who asked for what is written down before it is answered, and is done even if
-//! the server ends; deployments of one environment are done one after the other, those of several at once.
+//! Invariants: a request and its requester are stored before the response is sent, and the request is performed
+//! even if the server stops; deployments of one environment run in sequence, those of several concurrently.
 
 mod actor;
 mod blocking;

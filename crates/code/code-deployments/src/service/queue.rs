@@ -1,8 +1,8 @@
-//! Whose turn it is: [`DeploymentQueue`], without I/O.
+//! The queue of deployments, without I/O: [`DeploymentQueue`].
 //!
-//! The rules that must hold: one environment has one piece of work under way, others wait in the order in
-//! which they were asked for; environments do not wait for each other, but for a place; and what is asked
-//! for while the same still waits joins it, since that will see everything that is there by now.
+//! Invariants: one piece of work runs for each environment, and others wait in the order of their requests;
+//! environments wait only for a free slot, not for each other; a request equal to one that still waits joins
+//! it, since that one will see the current state of the sources.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
@@ -11,28 +11,28 @@ use environments::EnvironmentName;
 use super::record::DeploymentAction;
 use code_store::version::VersionSignature;
 
-/// Work that waits, and the environments that are worked on.
+/// Waiting work, and the environments with running work.
 #[derive(Debug)]
 pub(super) struct DeploymentQueue {
     places: usize,
     most: usize,
     waiting: usize,
     running: usize,
-    /// Environments with work that could begin, in the order in which it was asked for.
+    /// Environments with work that could begin, in the order of the requests.
     ready: VecDeque<EnvironmentName>,
     lanes: HashMap<EnvironmentName, Lane>,
 }
 
-/// One piece of work, for all who asked for it.
+/// One piece of work, for all deployments that requested it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Work {
     pub(super) environment: EnvironmentName,
     pub(super) action: DeploymentAction,
-    /// The deployments that it serves, in the order in which they were asked for.
+    /// The deployments that this work serves, in the order of their requests.
     pub(super) ids: Vec<i64>,
 }
 
-/// There is no place to wait.
+/// The queue is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Full;
 
@@ -43,7 +43,7 @@ struct Lane {
 }
 
 impl DeploymentQueue {
-    /// Works on `places` environments at once, and lets `most` deployments wait.
+    /// A queue that runs work for `places` environments at once, and holds at most `most` deployments.
     pub(super) fn new(places: usize, most: usize) -> Self {
         Self {
             places,
@@ -55,12 +55,12 @@ impl DeploymentQueue {
         }
     }
 
-    /// From now on so many are worked on at once; what is under way goes on.
+    /// Changes the number of environments with running work; running work continues.
     pub(super) fn set_places(&mut self, places: usize) {
         self.places = places;
     }
 
-    /// Whether so many more can wait.
+    /// Fails if the queue cannot hold this many more deployments.
     pub(super) fn has_room(&self, more: usize) -> Result<(), Full> {
         match self.waiting + more <= self.most {
             true => Ok(()),
@@ -68,7 +68,7 @@ impl DeploymentQueue {
         }
     }
 
-    /// Lets a deployment wait for its turn.
+    /// Queues a deployment.
     pub(super) fn add(
         &mut self,
         environment: &EnvironmentName,
@@ -94,7 +94,7 @@ impl DeploymentQueue {
         self.waiting += 1;
     }
 
-    /// What is to begin now, if anything is.
+    /// The next work to begin now, if any.
     pub(super) fn next(&mut self) -> Option<Work> {
         if self.running >= self.places {
             return None;
@@ -121,12 +121,12 @@ impl DeploymentQueue {
         }
     }
 
-    /// Whether anything waits.
+    /// True if any deployment waits.
     pub(super) fn is_waiting(&self) -> bool {
         self.waiting > 0
     }
 
-    /// The versions that what waits names.
+    /// The versions that waiting work names.
     pub(super) fn named(&self) -> HashSet<(EnvironmentName, VersionSignature)> {
         let waiting = self.lanes.values().flat_map(|lane| &lane.waiting);
         let named = waiting.filter_map(|work| match &work.action {
@@ -145,7 +145,7 @@ impl DeploymentQueue {
         named.collect()
     }
 
-    /// Whether nothing is under way.
+    /// True if no work is running.
     pub(super) fn is_idle(&self) -> bool {
         self.running == 0
     }

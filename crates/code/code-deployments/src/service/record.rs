@@ -1,4 +1,4 @@
-//! A deployment, as it is kept: [`Deployment`], and what it did: [`Outcome`].
+//! Stored deployments and their results: [`Deployment`], [`Outcome`].
 
 use std::fmt;
 
@@ -12,144 +12,144 @@ use crate::defaults::REASON_BYTES;
 use code_store::diff::ModuleChanges;
 use code_store::version::VersionSignature;
 
-/// What is done with an environment.
+/// The kind of change that a deployment makes to an environment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeploymentAction {
-    /// What its branch has becomes live.
+    /// Deploys the current state of its branch.
     Deploy {
-        /// Make the version and look at it, but do not switch.
+        /// Builds and verifies the version, but does not switch.
         dry_run: bool,
     },
-    /// It becomes live anew, with what some modules are now, and all else as it is.
+    /// Deploys the current state of some modules, and keeps everything else.
     Modules {
-        /// Which: `owner/name`, `owner-name` or `name`.
+        /// Names of the modules: `owner/name`, `owner-name` or `name`.
         names: Vec<String>,
-        /// Make the version and look at it, but do not switch.
+        /// Builds and verifies the version, but does not switch.
         dry_run: bool,
     },
-    /// It becomes live anew, with what its branch has now, but for modules: those are as they are.
+    /// Deploys the current state of its branch, and keeps the modules.
     Control {
-        /// Make the version and look at it, but do not switch.
+        /// Builds and verifies the version, but does not switch.
         dry_run: bool,
     },
-    /// It is taken away, if no source has it any more.
+    /// Removes the environment, if no source has it any more.
     Remove,
-    /// A version that is here becomes live.
+    /// Makes an existing version live.
     Rollback {
-        /// Which.
+        /// Signature of the version.
         signature: VersionSignature,
     },
-    /// A version of another environment becomes live.
+    /// Makes a version of another environment live.
     Promote {
-        /// Of which.
+        /// Environment that has the version.
         from: EnvironmentName,
-        /// Which.
+        /// Signature of the version.
         signature: VersionSignature,
     },
-    /// What another tool wrote into the staging directory becomes live.
+    /// Makes the files that another tool wrote into the staging directory live.
     Publish,
-    /// Damaged files of a version are replaced; what is live stays.
+    /// Replaces damaged files of a version; the live version stays the same.
     Repair {
         /// Signature of the version.
         signature: VersionSignature,
     },
 }
 
-/// Who wants it, and why.
+/// The requester of a deployment, and the reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DeploymentRequester {
     /// Login, or the name of a webhook.
     pub owner: String,
-    /// Free text.
+    /// Reason of the request, as free text.
     pub reason: String,
 }
 
-/// How far a deployment is.
+/// Progress of a deployment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// It waits for its turn.
+    /// The deployment waits in the queue.
     Queued,
-    /// It is resolved, fetched and built.
+    /// The version is being resolved, fetched and built.
     Deploying,
-    /// It is live here, and told to others.
+    /// The version is live here, and others are being notified.
     Syncing,
-    /// It is over, and well.
+    /// The deployment is over and succeeded.
     Synced,
-    /// It is over, and what was live is as it was.
+    /// The deployment is over and failed; the live version is as it was.
     Failed,
 }
 
-/// A deployment.
+/// A deployment, as it is stored in the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deployment {
-    /// Its number.
+    /// Number that identifies the deployment.
     pub id: i64,
-    /// Of what.
+    /// Name of the deployed environment.
     pub environment: String,
-    /// What was asked for: `deploy`, `modules`, `control`, `rollback`, …
+    /// Name of the requested action: `deploy`, `modules`, `control`, `rollback`, …
     pub action: String,
-    /// Whether only a dry run was.
+    /// True if only a dry run was requested.
     pub dry_run: bool,
-    /// Who asked, and why.
+    /// Requester of the deployment, and the reason.
     pub by: DeploymentRequester,
-    /// How far it is.
+    /// Progress of the deployment.
     pub state: State,
-    /// When it was asked for.
+    /// Time of the request, in milliseconds.
     pub queued_ms: i64,
-    /// When work began.
+    /// Time at which work began, in milliseconds.
     pub started_ms: Option<i64>,
-    /// When it was over.
+    /// Time at which the deployment was over, in milliseconds.
     pub finished_ms: Option<i64>,
-    /// The deployment that did the work, where one served several.
+    /// The deployment that did the work, if one served several.
     pub served_by: Option<i64>,
-    /// What was made live, or would have been.
+    /// Signature of the version that was made live, or would have been.
     pub signature: Option<String>,
-    /// What was live until then.
+    /// Signature of the version that was live before.
     pub before: Option<String>,
-    /// What it did; only when it is over.
+    /// Result of the deployment; only when it is over.
     pub outcome: Option<Outcome>,
 }
 
-/// What a deployment did.
+/// Result of a finished deployment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// What the control repository was at.
+    /// Commit of the control repository.
     #[serde(default)]
     pub control_commit: Option<String>,
-    /// How many modules there are.
+    /// Number of modules in the version.
     #[serde(default)]
     pub modules: usize,
-    /// What is different from before.
+    /// Differences from the version that was live before.
     #[serde(default)]
     pub changes: Option<ModuleChanges>,
-    /// What else people should know.
+    /// Further notes for users.
     #[serde(default)]
     pub notes: Vec<String>,
-    /// The number of the switch that followers were told of.
+    /// Number of the switch that was announced to followers.
     #[serde(default)]
     pub generation: Option<i64>,
-    /// Names all environments with their versions, as they were then.
+    /// Identifies all environments with their versions at that time.
     #[serde(default)]
     pub code_commit: Option<String>,
-    /// Followers that had not switched when it was over.
+    /// Followers that had not switched when the deployment was over.
     #[serde(default)]
     pub late: Vec<LateFollower>,
-    /// Why it failed.
+    /// Reason of the failure, if it failed.
     #[serde(default)]
     pub error: Option<DeploymentFault>,
 }
 
-/// Why a deployment failed.
+/// Reason that a deployment failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeploymentFault {
-    /// For programs.
+    /// Error kind, for use by programs.
     pub kind: String,
-    /// For people.
+    /// Error message, for users.
     pub msg: String,
 }
 
-/// What a row says of what was asked for.
+/// The options of an action, as a row stores them.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Options {
     #[serde(default)]
@@ -165,7 +165,7 @@ struct Options {
 // === impl DeploymentAction ===
 
 impl DeploymentAction {
-    /// Whether nothing is switched.
+    /// True for a dry run, which switches nothing.
     pub(super) fn is_dry(&self) -> bool {
         match self {
             Self::Deploy { dry_run }
@@ -216,7 +216,7 @@ impl DeploymentAction {
         }
     }
 
-    /// What a row asks for; `None`: no version of this program wrote it.
+    /// The action of a row; `None` if no version of this program wrote the row.
     pub(super) fn of(row: &CodeDeployRow) -> Option<Self> {
         let options: Options = serde_json::from_str(&row.options).ok()?;
         let signature = || options.signature.as_ref()?.parse().ok();
@@ -247,7 +247,7 @@ impl DeploymentAction {
         }
     }
 
-    /// The row that asks for this.
+    /// The row that stores this action.
     pub(super) fn row(
         &self,
         environment: &EnvironmentName,
@@ -267,7 +267,7 @@ impl DeploymentAction {
     }
 }
 
-/// The begin of a text, at the border of a character.
+/// The beginning of a text of at most `bytes` bytes, cut between characters.
 pub(crate) fn cut(text: &str, bytes: usize) -> &str {
     &text[..text.floor_char_boundary(bytes)]
 }

@@ -1,8 +1,8 @@
-//! Room on the disk by itself, after deployments: [`Room`].
+//! Garbage collection of old code versions, run in the background after deployments: [`Room`].
 //!
-//! The rules that must hold: it begins when nothing is deployed and nothing waits, and gives way to whatever is
-//! asked for then, between two files; what was cut off goes on when it is quiet again. However many deployments
-//! there were, it is done once. Who asks for it gets all of it, and deployments wait.
+//! Invariants: it begins when no deployment runs or waits, and stops between two files when one is requested; an
+//! interrupted collection continues when the queue is empty again. It runs once for any number of deployments. A
+//! requested collection runs completely, and deployments wait for it.
 
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -24,41 +24,41 @@ use crate::deployer::Deployer;
 use code_store::gc::{CollectOptions, CollectedGarbage};
 use code_store::version::VersionSignature;
 
-/// Who asked, and gets what went.
+/// Sends the result of a collection to its requester.
 type Reply = oneshot::Sender<Result<CollectedGarbage, SubmitError>>;
 
-/// A collection that is over.
+/// Result of a finished collection.
 pub(super) type Ended = Result<CollectedGarbage, SubmitError>;
 
-/// What the disk was found to have.
+/// Measured use of the disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiskUse {
-    /// When that was, in milliseconds since 1970.
+    /// Time of the measurement, in milliseconds since 1970.
     pub counted_ms: i64,
-    /// What versions take: each content once.
+    /// Size of all versions in bytes, each content counted once.
     pub versions_bytes: u64,
-    /// What copies of repositories take; `None`: they were not counted yet.
+    /// Size of the copies of repositories in bytes; `None` if not measured yet.
     pub repositories_bytes: Option<u64>,
 }
 
 pub(super) struct Room {
     in_use: Arc<dyn InUse>,
-    /// Whether there may be something that nobody needs.
+    /// True if there may be unused versions.
     is_wanted: bool,
-    /// Who asked, and whether only for what would go.
+    /// Requests for a collection: true for a dry run, and the receiver of the result.
     asked: VecDeque<(bool, Reply)>,
-    /// One at the most.
+    /// The running collection; one at most.
     running: JoinSet<Ended>,
-    /// Who waits for that one; `None`: it is for nobody, and gives way.
+    /// Receiver of the running collection's result; `None` if it is automatic and yields to deployments.
     reply: Option<Reply>,
     is_dry: bool,
     cut: CancellationToken,
-    /// Where the next one goes on.
+    /// Position from which the next collection continues.
     first: u8,
-    /// When notes and copies of repositories were looked at last.
+    /// Time of the last collection that covered notes and copies of repositories.
     looked_beside: Option<Instant>,
     is_beside: bool,
-    /// Copies of repositories are packed.
+    /// The task that repacks copies of repositories.
     packing: JoinSet<()>,
     found: watch::Sender<Option<DiskUse>>,
 }
@@ -66,7 +66,7 @@ pub(super) struct Room {
 // === impl Room ===
 
 impl Room {
-    /// It looks once after a start: it may have been killed.
+    /// Collects once after a start, since the server may have been killed.
     pub(super) fn new(in_use: Arc<dyn InUse>, found: watch::Sender<Option<DiskUse>>) -> Self {
         Self {
             in_use,
@@ -84,7 +84,7 @@ impl Room {
         }
     }
 
-    /// Another version is live: there may be one too many.
+    /// Requests an automatic collection, since another version is live and an old one may be unused.
     pub(super) fn want(&mut self) {
         self.is_wanted = true;
     }
@@ -93,29 +93,29 @@ impl Room {
         self.asked.push_back((dry_run, reply));
     }
 
-    /// Whether deployments may not begin.
+    /// True if a collection is running, so that no deployment may begin.
     pub(super) fn is_running(&self) -> bool {
         !self.running.is_empty()
     }
 
-    /// Whether somebody waits for it, and deployments are to let him.
+    /// True if a collection was requested, so that deployments have to wait for it.
     pub(super) fn is_asked(&self) -> bool {
         !self.asked.is_empty()
     }
 
-    /// Whether it is to be done when nothing else is.
+    /// True if a collection should run when nothing else does.
     pub(super) fn is_wanted(&self) -> bool {
         self.is_wanted
     }
 
-    /// A deployment waits.
+    /// Interrupts an automatic collection, since a deployment waits.
     pub(super) fn give_way(&self) {
         if self.reply.is_none() {
             self.cut.cancel();
         }
     }
 
-    /// Begins, while nothing is deployed. `queued`: versions that what waits will make live.
+    /// Begins a collection, while no deployment runs. `queued`: versions that waiting deployments will make live.
     pub(super) fn begin(
         &mut self,
         tools: &Tools,
@@ -145,15 +145,15 @@ impl Room {
             .spawn(collect(tools, in_use, kept, self.is_beside));
     }
 
-    /// Comes back when one is over.
+    /// Returns when a collection is over.
     pub(super) async fn ended(&mut self) -> Option<Result<Ended, JoinError>> {
         self.running.join_next().await
     }
 
-    /// Tells what went, and packs copies of repositories if nothing waits for this.
+    /// Sends the result, and repacks copies of repositories if no requester waits for it.
     pub(super) fn end(&mut self, ended: Result<Ended, JoinError>, deployer: &Deployer) {
         let reply = self.reply.take();
-        // Nothing aborts it, and a panic was told when it happened.
+        // Nothing aborts the task, and a panic was reported when it happened.
         let Ok(ended) = ended else {
             self.is_wanted = false;
             return;
@@ -202,7 +202,7 @@ impl Room {
         });
     }
 
-    /// Ends what can be cut off, and waits for it.
+    /// Interrupts what can be interrupted, and waits for its end.
     pub(super) async fn shutdown(&mut self) {
         self.cut.cancel();
         self.packing.shutdown().await;
@@ -210,8 +210,8 @@ impl Room {
     }
 }
 
-/// Asks what is in use, and removes the rest. Who answers may be away for a while, and keeps nobody waiting whom
-/// this gives way to.
+/// Determines the versions in use, and removes the rest. The sources of that information may be slow, which does
+/// not delay the deployments that this yields to.
 async fn collect(
     tools: Tools,
     in_use: Arc<dyn InUse>,
@@ -230,7 +230,7 @@ async fn collect(
     blocking(move || Ok(tools.deployer.collect(&kept, is_beside)?)).await
 }
 
-/// What must stay: of plans, of nodes, and of pins.
+/// The versions that must stay, for plans, nodes and pins.
 async fn used(
     tools: &Tools,
     in_use: &dyn InUse,

@@ -1,4 +1,4 @@
-//! Deployments as clients and hooks are told of them, in Code Manager's form.
+//! Deployments in Code Manager's form, for clients and hooks.
 
 use api_types::{
     CodeDeploy, CodeDeployment, ErrorBody, FileSyncCommits, LateFollower, Object, Timestamp, kinds,
@@ -7,8 +7,8 @@ use api_types::{
 use super::record::{Deployment, DeploymentFault, State};
 
 impl Deployment {
-    /// As `deploys` shows it. It is still syncing where followers do not have it; a dry run is complete when it is
-    /// over, too.
+    /// The form that `deploys` returns. The deployment is still syncing while followers lack the version; a finished
+    /// dry run is complete, too.
     pub fn shown(self, late_followers: Vec<LateFollower>) -> CodeDeploy {
         let status = match self.state {
             State::Synced if !late_followers.is_empty() => State::Syncing.to_string(),
@@ -37,7 +37,8 @@ impl Deployment {
         }
     }
 
-    /// Why it failed, or who does not have it: as Code Manager says that its sync took too long.
+    /// The error of a failed deployment, or the followers that lack the version, in the form of Code Manager's error
+    /// for a sync that took too long.
     pub fn error(&self, late: &[LateFollower]) -> Option<ErrorBody> {
         let outcome = self.outcome.as_ref();
         let error = outcome.and_then(|it| it.error.clone());
@@ -58,7 +59,7 @@ fn not_synced(late: &[LateFollower]) -> Option<ErrorBody> {
     })
 }
 
-/// As the history shows it.
+/// The form that the history returns.
 impl From<Deployment> for CodeDeployment {
     fn from(deployment: Deployment) -> Self {
         let outcome = deployment.outcome.unwrap_or_default();

@@ -19,14 +19,14 @@ pub struct StoredVersion {
     pub environment: EnvironmentName,
     /// Name of the version.
     pub signature: VersionSignature,
-    /// Whether it is the live one.
+    /// True if the version is live.
     pub is_live: bool,
-    /// Commits and releases that it is made of; `None`: its record cannot be read.
+    /// Commits and releases in the version; `None` if its lock cannot be read.
     pub lock: Option<VersionLock>,
 }
 
 impl CodeManager {
-    /// The versions that are here, by environment.
+    /// The versions on the disk, by environment.
     pub async fn stored(&self) -> Result<Vec<StoredVersion>, SubmitError> {
         let versions = self.versions().clone();
         blocking(move || {
@@ -44,7 +44,7 @@ impl CodeManager {
         .await
     }
 
-    /// The one version of an environment that begins with these digits.
+    /// The only version of an environment whose signature begins with these digits.
     pub async fn version(
         &self,
         environment: &EnvironmentName,
@@ -75,7 +75,7 @@ impl CodeManager {
         .await
     }
 
-    /// What is different between two versions, by module and by file.
+    /// The differences between two versions, by module and by file.
     pub async fn diff(
         &self,
         from: (EnvironmentName, VersionSignature),
@@ -99,7 +99,7 @@ impl CodeManager {
         .await
     }
 
-    /// From now on, the environment stays with the version that is live.
+    /// Pins the environment to its live version.
     pub async fn pin(
         &self,
         environment: &EnvironmentName,
@@ -120,7 +120,7 @@ impl CodeManager {
         Ok(pin)
     }
 
-    /// `false`: it was not pinned.
+    /// Unpins the environment. Returns `false` if it was not pinned.
     pub async fn unpin(&self, environment: &EnvironmentName) -> Result<bool, StoreError> {
         self.inner
             .tools
@@ -129,7 +129,7 @@ impl CodeManager {
             .await
     }
 
-    /// The environments that stay with a version.
+    /// The environments that are pinned to a version.
     pub async fn pins(&self) -> Result<Vec<CodePinRow>, StoreError> {
         self.inner.tools.store.code_pins().await
     }

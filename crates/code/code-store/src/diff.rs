@@ -1,4 +1,4 @@
-//! What is different between two versions: [`ModuleChanges`] by module, [`FileChanges`] by file.
+//! Differences between two versions: [`ModuleChanges`] by module, [`FileChanges`] by file.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,69 +14,69 @@ use crate::defaults::DIFF_FILES;
 use crate::lock::{LOCK_FILE, VersionLock};
 use crate::r10k_deploy::R10K_FILE;
 
-/// What is different between two versions, by module.
+/// Differences between two versions, by module.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModuleChanges {
-    /// The control repository.
+    /// Change of the control repository's commit, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control: Option<CommitChange>,
-    /// Modules, by their directories.
+    /// Changed modules, by their directories.
     #[serde(default)]
     pub modules: Vec<ModuleChange>,
 }
 
-/// From which commit to which.
+/// The commits before and after a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommitChange {
-    /// `None`: there was none.
+    /// The old commit; `None` if there was none.
     pub from: Option<String>,
-    /// `None`: there is none.
+    /// The new commit; `None` if there is none.
     pub to: Option<String>,
 }
 
-/// What is different in a module.
+/// The change of a module.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModuleChange {
-    /// Its directory, relative to the environment.
+    /// Directory of the module, relative to the environment.
     pub directory: String,
-    /// Its version: a commit, or `local`.
+    /// Versions of the module before and after: a commit, or `local`.
     #[serde(flatten)]
     pub version: CommitChange,
 }
 
-/// What is different between two versions, by file.
+/// Differences between two versions, by file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileChanges {
-    /// By path.
+    /// Changed files, ordered by path.
     pub files: Vec<FileChange>,
-    /// Whether there are more.
+    /// True if there are more changed files.
     pub cut: bool,
 }
 
-/// A file that is different.
+/// A file that differs between two versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileChange {
-    /// Relative to the environment.
+    /// Path of the file, relative to the environment.
     pub path: String,
-    /// How.
+    /// The kind of the difference.
     pub kind: FileChangeKind,
 }
 
-/// How a file is different.
+/// The kind of a file's difference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileChangeKind {
-    /// It is new.
+    /// The file is only in the new version.
     Added,
-    /// It is gone.
+    /// The file is only in the old version.
     Removed,
-    /// Its content, its mode, or where it leads.
+    /// The content, the mode or the link target differs.
     Changed,
 }
 
 // === impl ModuleChanges ===
 
 impl ModuleChanges {
-    /// From one version, if there was one, to another.
+    /// The changes from one version, if there was one, to another.
     pub fn between(before: Option<&VersionLock>, after: &VersionLock) -> Self {
         let commit = before.map(|lock| &lock.control.commit);
         let control = (commit != Some(&after.control.commit)).then(|| CommitChange {
@@ -131,8 +131,8 @@ impl From<ModuleChanges> for CodeChanges {
 // === impl FileChanges ===
 
 impl FileChanges {
-    /// From the tree in one directory to that in another. Versions share their files, so that nothing has
-    /// to be read: the same content is the same file.
+    /// The changes from the tree in one directory to the tree in another. No file has to be read, since versions
+    /// share their files: the same content is the same file.
     pub fn between(before: &Path, after: &Path) -> Result<Self, ContentError> {
         let (old, new) = (files(before)?, files(after)?);
         let mut changes = Self::default();
@@ -156,7 +156,7 @@ impl FileChanges {
     }
 }
 
-/// What a file is, so that equal ones are equal.
+/// The identity of a file or link, for comparison.
 #[derive(PartialEq, Eq)]
 enum Is {
     File(u64),

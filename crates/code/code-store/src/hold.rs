@@ -1,9 +1,8 @@
-//! Who may write to the directory of deployments: [`DirectoryLock`], one process at a time.
+//! Lock on the directory of deployments, so that one process at a time writes to it: [`DirectoryLock`].
 //!
-//! It is a lock on the file `lock`, which says who has it. Programs that write there for us (`git fetch`)
-//! get the locked file as their standard input, and so keep the lock if we are killed. The rule that must
-//! hold: whoever gets the lock is the only one who writes, the programs of a killed process included; those
-//! are ended, since nobody waits for them any more.
+//! It is a lock on the file `lock`, which identifies its holder. Programs that write there for this process (`git
+//! fetch`) get the locked file as standard input, and so keep the lock if this process is killed. Invariant: only
+//! the process with the lock writes; programs of a killed process are ended, since their results are not needed.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -19,7 +18,7 @@ use rustix::process::{Pid, Signal};
 use crate::content::{ContentError, failed, make_directory};
 use crate::defaults::LOCK_LOOK;
 
-/// The lock, as long as it lives. Cheap to clone.
+/// The lock, held until the last clone is dropped. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct DirectoryLock {
     file: Arc<File>,
@@ -28,11 +27,11 @@ pub struct DirectoryLock {
 /// The process that has the lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DirectoryLockHolder {
-    /// Its number.
+    /// Process id of the holder.
     pub pid: u32,
-    /// Since when.
+    /// Time at which it took the lock.
     pub since: SystemTime,
-    /// When it began, in the kernel's own count: numbers come again.
+    /// Start time of the process, in the kernel's ticks, since process ids are reused.
     began: u64,
 }
 
@@ -58,7 +57,7 @@ impl DirectoryLock {
                         waiting(&holder);
                     }
                 }
-                // It has the lock and did not write yet who it is.
+                // The other process has the lock, but has not written its id yet.
                 None => {}
             }
             std::thread::sleep(LOCK_LOOK);
@@ -83,7 +82,7 @@ fn lock(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Says that we have it.
+/// Writes this process into the lock file as its holder.
 fn write(file: &mut File) -> io::Result<()> {
     let pid = std::process::id();
     let began = began(pid).unwrap_or_default();
@@ -92,7 +91,7 @@ fn write(file: &mut File) -> io::Result<()> {
     file.write_all(format!("{pid} {began}\n").as_bytes())
 }
 
-/// Ends the programs that a killed process left.
+/// Kills the programs that a killed process left behind.
 fn end_orphans(file: &mut File, holder: &DirectoryLockHolder) {
     let Ok(own) = file.metadata() else {
         return;
@@ -102,13 +101,13 @@ fn end_orphans(file: &mut File, holder: &DirectoryLockHolder) {
         stdin.is_ok_and(|it| (it.dev(), it.ino()) == (own.dev(), own.ino()))
     };
     for pid in processes().into_iter().filter(|pid| has_it(*pid)) {
-        // Somebody else may have it by now, and this be its program.
+        // Another process may have the lock by now, and this program may belong to it.
         if DirectoryLockHolder::read(file).as_ref() != Some(holder) {
             return;
         }
         if let Some(group) = Pid::from_raw(pid.cast_signed()) {
             tracing::info!(pid, "a program that a killed deployment left is ended");
-            // Each of our programs leads a group of its own. If it is gone already, all is well.
+            // Each program leads its own process group. An error means that the program is gone already.
             let _ = rustix::process::kill_process_group(group, Signal::KILL);
         }
     }
@@ -143,11 +142,10 @@ impl DirectoryLockHolder {
     }
 }
 
-/// When a process began, in ticks since the machine did; `None`: there is none, or it ended and nobody asked
-/// yet how.
+/// Start time of a process, in ticks since boot; `None` if there is no such process, or it is a zombie.
 fn began(pid: u32) -> Option<u64> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // Its name is in parentheses, and may have anything in it.
+    // The name of the process is in parentheses, and may contain any characters.
     let (_, rest) = text.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_ascii_whitespace().collect();
     match *fields.first()? {

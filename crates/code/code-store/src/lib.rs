@@ -1,10 +1,10 @@
 //! The code store: contents, versions of environments, and which version of each is live.
 //!
 //! Main types: [`content::Content`], the files of all versions, each kept once under its hash;
-//! [`version::Versions`], the versions of environments and the switch between them; [`lock::VersionLock`], the record of
-//! what a version is made of.
+//! [`version::Versions`], the versions of environments and the switch between them; [`lock::VersionLock`], the
+//! record of the commits, archives and revisions of a version.
 //!
-//! Invariant: every reader of an environment sees one whole version of it, always.
+//! Invariant: every reader of an environment always sees one whole version of it.
 
 pub mod code_cache;
 pub mod content;

@@ -1,23 +1,23 @@
-//! Small texts that save asking once more: [`read_note`], [`write_note`].
+//! Small cached texts that avoid a repeated request: [`read_note`], [`write_note`].
 //!
-//! The rule that must hold: a note that is not there, or is damaged, costs time and nothing else.
+//! Invariant: a missing or damaged note costs time and nothing else.
 
 use std::io::Write as _;
 use std::path::Path;
 
 use crate::content::Content;
 
-/// What it says; `None`: there is none.
+/// The text of a note; `None` if it is missing or damaged.
 pub fn read_note(path: &Path) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     let text = text.trim();
-    // Without content, or with zeros for it: so a power cut leaves a file whose name came before its bytes.
+    // A power cut leaves an empty file, or zeros, if the name was written before the bytes.
     let is_damaged = text.is_empty() || text.contains('\0');
     (!is_damaged).then(|| text.to_owned())
 }
 
-/// Writes it whole or not at all. What a kill leaves of it is where unfinished contents are, and goes with
-/// them.
+/// Writes a note atomically. The remains after a kill are in the directory of unfinished contents, and are removed
+/// with them.
 pub fn write_note(content: &Content, path: &Path, text: &str) {
     if let Err(error) = write(content, path, text) {
         tracing::warn!(path = %path.display(), %error, "cannot write a note");

@@ -1,6 +1,6 @@
-//! What a puppetserver asks of code: the id of what is live, and files by the id. Main type: [`CodeId`].
+//! Code ids and files by code id, for a puppetserver. Main type: [`CodeId`].
 //!
-//! The rule that must hold: the content that is given for an id is that of its version, or none.
+//! Invariant: the content returned for an id is that of its version, or none.
 
 use std::fmt;
 use std::fs::File;
@@ -15,76 +15,76 @@ use crate::version::{VersionSignature, Versions};
 /// `urn:puppet:code-id:1:<signature>;<environment>`, in the form of Puppet Enterprise.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeId {
-    /// Of what.
+    /// Environment of the version.
     pub environment: EnvironmentName,
-    /// Which version.
+    /// Signature of the version.
     pub signature: VersionSignature,
 }
 
-/// A text that is none.
+/// The text is not a code id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a code id is like {BEGIN}<40 hexadecimal digits>;<environment>")]
 pub struct CodeIdError;
 
-/// Why a puppetserver gets no answer.
+/// Reason that a puppetserver gets no code id or content.
 #[derive(Debug, thiserror::Error)]
 pub enum VersionedCodeError {
-    /// Catalogs of it would have files that nobody could give later.
+    /// The environment has no version, so its catalogs would have files that could not be served later.
     #[error(
         "the environment {environment} has no version: {link} does not lead to one; deploy it with `tutti \
          code deploy {environment}`"
     )]
     NoVersion {
-        /// Which.
+        /// Name of the environment.
         environment: EnvironmentName,
-        /// Where it would be.
+        /// Path at which the link is expected.
         link: PathBuf,
     },
-    /// It is the id of something else.
+    /// The id belongs to another environment.
     #[error("{id} is of another environment than {environment}")]
     Other {
-        /// Which was named.
+        /// Environment that was requested.
         environment: EnvironmentName,
-        /// Of which it is.
+        /// The code id, which names another environment.
         id: CodeId,
     },
-    /// It was removed.
+    /// The version was removed.
     #[error(
         "the version {id} is not on this server any more; agents with a catalog of it need a new one"
     )]
     Gone {
-        /// Which.
+        /// Code id of the version.
         id: CodeId,
     },
-    /// Nodes may not have it.
+    /// Nodes may not read this path.
     #[error(
         "{0:?} is no file of a module that nodes may have: <modules>/<module>/files, tasks, scripts or \
          lib, and no . or .. below"
     )]
     Refused(String),
-    /// It leads out of the version, or to no file.
+    /// The path leads out of the version, or is not a file.
     #[error("{path} of the version {id} is no file, or a link out of it")]
     NoFile {
-        /// Of which.
+        /// Code id of the version.
         id: CodeId,
-        /// Where.
+        /// Path in the environment.
         path: String,
     },
-    /// The disk.
+    /// The file cannot be read.
     #[error("cannot read {path} of the version {id}")]
     Read {
-        /// Of which.
+        /// Code id of the version.
         id: CodeId,
-        /// Where.
+        /// Path in the environment.
         path: String,
-        /// Why.
+        /// The underlying I/O error.
         source: io::Error,
     },
 }
 
 const BEGIN: &str = "urn:puppet:code-id:1:";
 
-/// The directories of a module whose files nodes may have.
+/// The directories of a module whose files nodes may read.
 const DIRECTORIES: [&str; 4] = ["files", "tasks", "scripts", "lib"];
 
 impl FromStr for CodeId {
@@ -106,7 +106,7 @@ impl fmt::Display for CodeId {
     }
 }
 
-/// The id of what is live.
+/// The code id of the live version.
 pub fn id(
     versions: &Versions,
     environment: &EnvironmentName,
@@ -157,7 +157,7 @@ pub fn content(
     }
 }
 
-/// Versions never change, so a path that was looked at stays what it was.
+/// Versions never change, so a path that was checked stays valid.
 fn open(root: &Path, path: &str) -> io::Result<Option<File>> {
     let real = root.join(path).canonicalize()?;
     if !real.starts_with(root.canonicalize()?) || !real.is_file() {

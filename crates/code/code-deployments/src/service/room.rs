@@ -150,7 +150,7 @@ impl Room {
         self.running.join_next().await
     }
 
-    /// Sends the result, and repacks copies of repositories if no requester waits for it.
+    /// Sends the result, and repacks copies of repositories unless the collection was interrupted.
     pub(super) fn end(&mut self, ended: Result<Ended, JoinError>, deployer: &Deployer) {
         let reply = self.reply.take();
         // Nothing aborts the task, and a panic was reported when it happened.

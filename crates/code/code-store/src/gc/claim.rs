@@ -1,7 +1,7 @@
-//! Whose versions these are: [`claim`], [`is_claimed`].
+//! Reserves the removal of versions for a server: [`claim`], [`is_claimed`].
 //!
-//! A server knows which versions plans and pins need, and a command beside it does not. The rule that must
-//! hold: where a server ever deployed, only a server removes versions.
+//! A server knows which versions plans and pins need, and a command beside it does not. Invariant: in a directory
+//! in which a server ever deployed, only a server removes versions.
 
 use std::io;
 use std::path::Path;
@@ -11,13 +11,13 @@ use crate::content::{ContentError, failed};
 const FILE: &str = "of-a-server";
 const TEXT: &str = "A server keeps versions here that its plans need; only it removes old ones.\n";
 
-/// From now on they are a server's.
+/// Reserves the versions in this directory for a server.
 pub fn claim(directory: &Path) -> Result<(), ContentError> {
     let path = directory.join(FILE);
     std::fs::write(&path, TEXT).map_err(failed("write to", &path))
 }
 
-/// Whether a server deployed in this directory. Where that cannot be seen, one did.
+/// True if a server deployed in this directory, or if that cannot be determined.
 pub fn is_claimed(directory: &Path) -> bool {
     let found = std::fs::symlink_metadata(directory.join(FILE));
     !matches!(found, Err(error) if error.kind() == io::ErrorKind::NotFound)

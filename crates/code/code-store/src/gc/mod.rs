@@ -1,11 +1,11 @@
-//! Room on the disk: versions that nobody needs, and contents that no version has. Main function:
+//! Garbage collection of unused versions, and of contents that no version has. Main function:
 //! [`collect`].
 //!
-//! The rules that must hold:
-//! - what is live, pinned, in use, new, or among the last ones of its environment stays;
-//! - whoever calls this builds nothing and switches nothing meanwhile: what is being built has contents that
-//!   no version has yet;
-//! - it can be cut off at any moment, also by a kill, and what it leaves is whole.
+//! Invariants:
+//! - a version that is live, pinned, in use, new, or among the last ones of its environment stays;
+//! - the caller builds nothing and switches nothing meanwhile: a version in progress has contents that no version
+//!   has yet;
+//! - it can be interrupted at any moment, also by a kill, and the remaining versions are whole.
 
 mod claim;
 mod needs;
@@ -26,51 +26,51 @@ pub use claim::is_claimed;
 use needs::Needs;
 use notes::forget;
 
-/// Which versions stay that nobody uses.
+/// The settings for keeping versions that are not in use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RetentionSettings {
-    /// So many of each environment beside the live one, the last ones that were live; `None`: all.
+    /// Number of versions to keep of each environment beside the live one, those that were live last; `None`: all.
     pub versions: Option<usize>,
-    /// And others for so long after they were live; [`KEEP_AT_LEAST`] is the least.
+    /// Time for which other versions stay after they were live; at least [`KEEP_AT_LEAST`].
     pub age: Duration,
 }
 
-/// What stays beside what is live.
+/// The versions and contents to keep beside the live versions, and further options.
 #[derive(Clone, Debug, Default)]
 pub struct CollectOptions {
-    /// Pinned, or in use by plans and jobs.
+    /// Versions that are pinned, or in use by plans and jobs.
     pub used: HashSet<(EnvironmentName, VersionSignature)>,
-    /// And what else.
+    /// The settings for keeping other versions.
     pub keep: RetentionSettings,
-    /// Contents and notes that were written within this time stay, though no version has them: a deployment
-    /// that failed finds them when it is done once more.
+    /// Age up to which contents and notes stay even though no version has them: a failed deployment reuses them
+    /// when it is repeated.
     pub spare: Duration,
-    /// Say only what would go.
+    /// Only reports the garbage and removes nothing.
     pub dry_run: bool,
-    /// Which of the directories of contents is looked at first; whoever was cut off goes on there.
+    /// Directory of contents to begin with; an interrupted collection continues there.
     pub first: u8,
-    /// Cuts it off.
+    /// Interrupts the collection when cancelled.
     pub cut: CancellationToken,
 }
 
-/// What went.
+/// The result of a garbage collection.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CollectedGarbage {
-    /// Versions.
+    /// Versions that were removed, by environment.
     pub versions: Vec<(EnvironmentName, VersionSignature)>,
-    /// Contents that no version had.
+    /// Number of removed contents, which no version had.
     pub objects: usize,
-    /// What they took.
+    /// Size of the removed contents on the disk, in bytes.
     pub bytes: u64,
-    /// What all contents take now; only if nothing cut it off.
+    /// Size of all remaining contents, in bytes; only if the collection was not interrupted.
     pub left_bytes: u64,
-    /// The directory of contents where it was cut off; `None`: it was not.
+    /// Directory of contents at which the collection was interrupted; `None` if it was not.
     pub cut_at: Option<u8>,
-    /// Notes and lists of files that no version needed.
+    /// Number of removed notes and lists of files, which no version needed.
     pub notes: usize,
-    /// Copies of repositories that nobody used any more.
+    /// Number of removed copies of repositories, which were unused.
     pub repositories: usize,
-    /// What those that are left take; `None`: it was not looked.
+    /// Size of the remaining copies in bytes; `None` if it was not measured.
     pub repositories_bytes: Option<u64>,
 }
 
@@ -85,7 +85,7 @@ impl Default for RetentionSettings {
     }
 }
 
-/// Removes what nobody needs. In a dry run, contents that only versions that would go have are not counted.
+/// Removes unused versions and contents. A dry run does not count contents that only versions to be removed have.
 pub fn collect(
     versions: &Versions,
     kept: &CollectOptions,
@@ -106,8 +106,8 @@ pub fn collect(
     Ok(collected)
 }
 
-/// Removes notes and lists of files that no version needs; gives the repositories that the locks of versions name,
-/// without credentials. `None`: it was cut off.
+/// Removes notes and lists of files that no version needs; returns the repositories that the locks of versions
+/// name, without credentials. `None` if it was interrupted.
 pub fn collect_notes(
     versions: &Versions,
     kept: &CollectOptions,

@@ -1,7 +1,7 @@
-//! What the versions that are here are made of: [`Needs`].
+//! Commits, archives and revisions that existing versions need: [`Needs`].
 //!
-//! The rule that must hold: what the lock of any version names is needed. A lock that cannot be read needs
-//! nothing; that costs time when the same is deployed again, and nothing else.
+//! Invariant: everything that the lock of any version names is needed. An unreadable lock needs nothing; that
+//! costs time when the same is deployed again, and nothing else.
 
 use std::collections::HashSet;
 
@@ -12,10 +12,10 @@ use crate::lock::{ControlKind, ModuleOrigin};
 use crate::tree_notes::{release_note_name, revision_note_name};
 use crate::version::Versions;
 
-/// What locks name.
+/// Everything that the locks of versions name.
 #[derive(Debug, Default)]
 pub(super) struct Needs {
-    /// Of control repositories and modules.
+    /// Commits of control repositories and modules.
     pub(super) commits: HashSet<String>,
     /// Checksums of archives.
     pub(super) archives: HashSet<String>,
@@ -32,7 +32,7 @@ pub(super) struct Needs {
 // === impl Needs ===
 
 impl Needs {
-    /// Reads all locks; `None`: it was cut off.
+    /// Reads all locks; `None` if it was interrupted.
     pub(super) fn of(
         versions: &Versions,
         cut: &CancellationToken,

@@ -1,7 +1,7 @@
-//! Notes and lists of files that no version needs: [`forget`].
+//! Removes notes and lists of files that no version needs: [`forget`].
 //!
-//! A note says which tree a commit, an archive or a version is; a tree is a list of files. The rule that must
-//! hold: one that is gone costs time, and nothing else.
+//! A note names the tree of a commit, an archive or a version; a tree is a list of files. Invariant: a missing
+//! note costs time, and nothing else.
 
 use std::collections::HashSet;
 use std::fs::{self, Metadata};
@@ -18,7 +18,7 @@ use crate::tree_notes::{
 };
 use crate::version::Versions;
 
-/// Forgets what no version needs, unless it is cut off; gives how many notes and lists went.
+/// Removes unneeded notes and lists, unless it is interrupted; returns the number of removed ones.
 pub(super) fn forget(
     versions: &Versions,
     needs: &Needs,
@@ -54,7 +54,7 @@ pub(super) fn forget(
     for forge in entries(&archives.join("releases"))? {
         sweep.of(&forge, |_, name| needs.releases.contains(name), |_| {})?;
     }
-    // Only now it is known which lists are named.
+    // The named lists are known only now.
     if !kept.cut.is_cancelled() {
         let named = std::mem::take(&mut sweep.trees);
         let trees = content.join("trees");
@@ -65,7 +65,7 @@ pub(super) fn forget(
 
 struct Sweep<'a> {
     kept: &'a CollectOptions,
-    /// What the notes name that stay.
+    /// The trees that the remaining notes name.
     trees: HashSet<String>,
     gone: usize,
 }
@@ -123,7 +123,7 @@ fn metadata(path: &Path) -> Result<Option<Metadata>, ContentError> {
     }
 }
 
-/// What is in a directory; nothing if it is not there.
+/// The entries of a directory; none if it does not exist.
 fn entries(directory: &Path) -> Result<Vec<PathBuf>, ContentError> {
     let read = match fs::read_dir(directory) {
         Ok(read) => read,

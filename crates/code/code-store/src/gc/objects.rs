@@ -1,6 +1,6 @@
-//! Contents that no version has: [`sweep`].
+//! Removes contents that no version has: [`sweep`].
 //!
-//! The rule that must hold: a content with a second name stays, since a version has it.
+//! Invariant: a content with a second name stays, since a version has it.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -10,10 +10,10 @@ use std::time::{Duration, SystemTime};
 use super::{CollectOptions, CollectedGarbage};
 use crate::content::{Content, ContentError, failed};
 
-/// What `st_blocks` counts in, whatever the file system's own blocks are.
+/// Unit of `st_blocks` in bytes, regardless of the file system's block size.
 pub(super) const BLOCK_BYTES: u64 = 512;
 
-/// Looks at one directory after the other, and whether it is cut off before each.
+/// Sweeps one directory after the other, and checks for an interruption before each.
 pub(super) fn sweep(
     content: &Content,
     kept: &CollectOptions,
@@ -30,7 +30,7 @@ pub(super) fn sweep(
     Ok(())
 }
 
-/// A content that no version has has one name only: this one.
+/// Sweeps one directory. A content that no version has has only one name: the one here.
 fn sweep_one(
     directory: &Path,
     kept: &CollectOptions,
@@ -53,7 +53,7 @@ fn sweep_one(
     Ok(())
 }
 
-/// Whether it was written within this time. A time that lies ahead is none.
+/// True if the file was written within this time. A time in the future does not count.
 pub(super) fn is_spared(metadata: &fs::Metadata, spare: Duration) -> bool {
     let written = metadata.modified().ok();
     let age = written.and_then(|it| SystemTime::now().duration_since(it).ok());

@@ -4,16 +4,16 @@ use super::{LockedControl, VersionLock};
 use crate::content::Manifest;
 use crate::r10k_deploy::R10K_FILE;
 
-/// Control repository that the lock of such an environment names.
+/// Control repository named by the lock of such an environment.
 pub const STAGED: &str = "the staging directory";
 
-/// The lock of an environment with these files. The time in r10k's own note does not count: the same code is the same
-/// version.
+/// The lock of an environment with these files. The time in r10k's own note is ignored, so that the same code is the
+/// same version.
 pub fn staged_lock(environment: &str, manifest: &Manifest) -> VersionLock {
     let mut counted = Manifest::default();
     for (path, entry) in manifest.entries() {
         if path.as_bytes() != R10K_FILE.as_bytes() {
-            // It was in a tree before.
+            // The entry was in a tree before, so adding it cannot fail.
             drop(counted.add(path.clone(), entry.clone()));
         }
     }

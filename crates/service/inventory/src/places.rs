@@ -2,7 +2,6 @@
 //!
 //! Invariants: users and the engine have separate limits, so that no query of a user delays the
 //! start of a job; a query that cannot run within a time fails with an error.
-//! holds up the start of a job; and whoever finds no place within a time is told so.
 
 use std::sync::Arc;
 use std::time::Duration;

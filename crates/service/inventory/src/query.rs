@@ -47,7 +47,7 @@ impl Query {
         Self::of(form)
     }
 
-    /// An AST array.
+    /// A query from an array in AST form.
     pub fn ast(query: Value) -> Self {
         Self::of(Form::Ast(query))
     }

@@ -1,8 +1,8 @@
-//! The actor: waits for the next slot, claims it, and hands it to be launched.
+//! The actor: waits for the next slot, claims it, and passes it on for launching.
 //!
-//! The rule: it keeps nothing that the store does not have, but for the launches under way. What is
-//! due is read from the store each time, so a restart, an edit and a clock that jumps are all the
-//! same to it.
+//! Invariant: except for the launches in progress, its whole state is in the store. It reads the
+//! due slots from the store each time, so a restart, an edit and a jump of the clock are handled
+//! in the same way.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(crate) struct Actor {
     pub(crate) parts: Arc<Parts>,
     pub(crate) launches: JoinSet<SlotKey>,
     pub(crate) under_way: HashSet<SlotKey>,
-    /// The outcome of a write is not known: claimed slots may be there that nobody launches.
+    /// `true` after a write with an unknown result: there may be claimed slots without a launch.
     doubtful: bool,
 }
 
@@ -37,7 +37,7 @@ impl Actor {
             parts,
             launches: JoinSet::new(),
             under_way: HashSet::new(),
-            // At the start: what the process before left behind.
+            // At the start: the previous process may have left claimed slots.
             doubtful: true,
         }
     }
@@ -65,7 +65,7 @@ impl Actor {
         }
     }
 
-    /// Does what is due; tells how long nothing else is.
+    /// Handles all due schedules; returns the time until the next one is due.
     async fn look(&mut self) -> Result<Duration, StoreError> {
         if self.doubtful {
             self.recover().await?;
@@ -95,7 +95,7 @@ impl Actor {
         Ok(longest.min(Duration::from_millis(wait_ms.unsigned_abs())))
     }
 
-    /// Does the next thing for one schedule; whether that changed it.
+    /// Takes the next step for one schedule; returns `true` if the schedule changed.
     async fn consider(&mut self, row: ScheduleRow, now_ms: i64) -> Result<bool, StoreError> {
         let store = &self.parts.store;
         let advance = row.edit.advance;
@@ -140,7 +140,8 @@ impl Actor {
                     self.start(row, slot);
                     return Ok(true);
                 }
-                // Edited meanwhile, or an older timetable had this slot: go past it.
+                // The schedule was edited meanwhile, or the slot is from an older timetable: move
+                // past it.
                 store.pass_slots(row.id, row.revision, advance, None).await
             }
         }
@@ -182,12 +183,12 @@ impl Actor {
     fn launched(&mut self, ended: Result<SlotKey, tokio::task::JoinError>) {
         match ended {
             Ok(slot) => _ = self.under_way.remove(&slot),
-            // Not launched again: it would break again.
+            // Not launched again, because the same bug would occur again.
             Err(error) => tracing::error!(%error, "a launch broke (a bug; please report it)"),
         }
     }
 
-    /// Whether the job of the last slot goes on, or is still being made.
+    /// Returns `true` if the job of the last slot is running or still being created.
     async fn is_running(&self, row: &ScheduleRow) -> Result<bool, StoreError> {
         let Some(last) = &row.last else {
             return Ok(false);
@@ -206,7 +207,7 @@ impl Actor {
     }
 }
 
-/// `None`: what was checked once does not work any more.
+/// The compiled timetable; `None` if it was valid earlier but no longer is.
 fn plan(row: &ScheduleRow) -> Option<Plan> {
     let timetable: Timetable = serde_json::from_str(&row.edit.timetable).ok()?;
     Plan::new(row.id, &timetable).ok()

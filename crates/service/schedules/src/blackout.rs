@@ -1,7 +1,7 @@
-//! Windows in which nothing starts: [`Blackout`].
+//! Time windows without starts: [`Blackout`].
 //!
-//! The rule: a window begins with its first moment and ends before its last; where clocks are
-//! changed it is rather longer than shorter.
+//! Invariant: a window includes its first moment and excludes its end; around clock changes it is
+//! made longer rather than shorter.
 
 use jiff::civil::{Date, Time};
 use jiff::tz::TimeZone;
@@ -11,27 +11,27 @@ use crate::calendar::Day;
 use crate::timetable::TimetableError;
 use crate::zone::{earliest_instant, latest_instant, zone, zoned};
 
-/// A window in which nothing starts.
+/// A time window in which no job starts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Blackout {
-    /// Once.
+    /// A single window.
     Once {
-        /// Its begin.
+        /// Start of the window, in milliseconds since 1970.
         from_ms: i64,
-        /// Its end.
+        /// End of the window, in milliseconds since 1970, exclusive.
         until_ms: i64,
     },
-    /// Again and again.
+    /// A window that repeats weekly.
     Weekly {
-        /// The days on which it begins; empty: every day.
+        /// The days on which the window begins; empty for every day.
         #[serde(default)]
         weekdays: Vec<Day>,
-        /// Its begin.
+        /// Start of the window, as local time.
         from: Time,
-        /// Its end; on the next day where it is not after the begin.
+        /// End of the window; on the next day if it is not after the start.
         until: Time,
-        /// An IANA name.
+        /// IANA name of the time zone.
         timezone: String,
     },
 }
@@ -77,7 +77,7 @@ impl CompiledBlackout {
         })
     }
 
-    /// When the window ends that `at_ms` is in.
+    /// End of the window that contains `at_ms`; `None` if there is none.
     pub(crate) fn until(&self, at_ms: i64) -> Option<i64> {
         match self {
             Self::Once { from_ms, until_ms } => {

@@ -1,7 +1,7 @@
-//! Days and times of a calendar on the clock of a time zone: [`Calendar`].
+//! Calendar rules: days and times on the clock of a time zone: [`Calendar`].
 //!
-//! The rules where clocks are changed: each time of each day gives one slot. A time that is left
-//! out gives it as much later as the gap is long, a time that is shown twice the first time.
+//! Invariants around clock changes: each time of each day gives one slot. A time that the clock
+//! skips is delayed by the length of the gap; a time that occurs twice counts the first time.
 
 use jiff::ToSpan as _;
 use jiff::civil::{Date, Time, Weekday};
@@ -12,23 +12,23 @@ use crate::defaults::{CALENDAR_DAYS, CALENDAR_TIMES};
 use crate::timetable::TimetableError;
 use crate::zone::{first_instant, zone, zoned};
 
-/// Which days, and at which times. An empty list is no limit, but for `times`.
+/// Days, and times of day. An empty list is no restriction, except for `times`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Calendar {
-    /// An IANA name.
+    /// IANA name of the time zone.
     pub timezone: String,
-    /// Times of day.
+    /// Times of day at which slots are.
     pub times: Vec<Time>,
-    /// Days of the week.
+    /// Days of the week; empty for all.
     #[serde(default)]
     pub weekdays: Vec<Day>,
-    /// Days of the month from 1; from the month's end: -1 is its last.
+    /// Days of the month from 1; negative days count from the end: -1 is the last.
     #[serde(default)]
     pub month_days: Vec<i8>,
-    /// Months from 1.
+    /// Months from 1; empty for all.
     #[serde(default)]
     pub months: Vec<i8>,
-    /// Only every so many weeks, from Monday on, counted from the week of the start; 0 and 1: all.
+    /// Interval in weeks from Monday, counted from the week of the start; 0 and 1 mean every week.
     #[serde(default)]
     pub every_weeks: u32,
 }
@@ -51,7 +51,7 @@ pub enum Day {
 pub(crate) struct CompiledCalendar {
     calendar: Calendar,
     zone: TimeZone,
-    /// The Monday of the week of the start.
+    /// The Monday of the week that contains the start.
     first_monday: Date,
 }
 
@@ -82,7 +82,7 @@ impl CompiledCalendar {
     }
 
     pub(crate) fn after(&self, after_ms: i64) -> Option<i64> {
-        // The day before, too: a gap over midnight puts its last times into the next day.
+        // Includes the day before: a gap over midnight moves its last times into the next day.
         let mut date = zoned(after_ms, &self.zone).date().yesterday().ok()?;
         for _ in 0..CALENDAR_DAYS {
             let tomorrow = date.tomorrow().ok()?;
@@ -95,7 +95,7 @@ impl CompiledCalendar {
         None
     }
 
-    /// The first slot of a day that is after `after_ms`.
+    /// The first slot of a day after `after_ms`.
     fn first_on(&self, date: Date, after_ms: i64) -> Option<i64> {
         if !self.is_on(date) {
             return None;
@@ -124,13 +124,13 @@ impl CompiledCalendar {
             && (*every_weeks < 2 || self.weeks(date) % i64::from(*every_weeks) == 0)
     }
 
-    /// Whole weeks since that of the start.
+    /// Number of whole weeks since the week of the start.
     fn weeks(&self, date: Date) -> i64 {
         monday(date).duration_since(self.first_monday).as_hours() / (7 * 24)
     }
 }
 
-/// The Monday of the week; at the begin of time, the day itself.
+/// The Monday of the week; at the earliest representable date, the day itself.
 fn monday(date: Date) -> Date {
     let days = i64::from(date.weekday().to_monday_zero_offset());
     date.checked_sub(days.days()).unwrap_or(date)

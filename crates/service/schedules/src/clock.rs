@@ -1,16 +1,16 @@
-//! The time of day, handed in.
+//! The time of day, passed in as a dependency: [`Clock`].
 //!
-//! [`Clock`]; the rule: nothing else in this crate asks the system for the time.
+//! Invariant: no other code in this crate reads the system time.
 
 use std::fmt;
 
-/// The time of day.
+/// A source of the current time.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
     /// Milliseconds since 1970-01-01T00:00:00Z.
     fn now_ms(&self) -> i64;
 }
 
-/// The machine's.
+/// The system clock of the machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 

@@ -1,8 +1,9 @@
-//! Cron texts on the clock of a time zone: [`CompiledCron`], over the library `croner`.
+//! Cron expressions on the clock of a time zone: [`CompiledCron`], over the library `croner`.
 //!
-//! The rules where clocks are changed: a text with a fixed hour and minute runs once, at the end of
-//! the gap when its time is left out, and the first time when its time is shown twice; a text that
-//! repeats (`*`, steps) runs on every moment that clocks show, so not in a gap, and twice in a fold.
+//! Invariants around clock changes: an expression with a fixed hour and minute runs once, at the
+//! end of the gap if its time is skipped, and the first time if its time occurs twice; an
+//! expression that repeats (`*`, steps) runs at every time that clocks show, so not in a gap, and
+//! twice in a fold.
 
 use croner::Cron;
 use croner::parser::CronParser;
@@ -20,7 +21,7 @@ pub(crate) struct CompiledCron {
     zone: TimeZone,
 }
 
-/// The reason of the parser in words that name the fields.
+/// The parser's error message, with the names of the fields.
 fn reason(words: &str) -> String {
     if words.contains("between 5 and 7 fields") {
         return "it has another number of fields than five, or six with seconds first".to_owned();
@@ -50,7 +51,7 @@ impl CompiledCron {
     }
 
     pub(crate) fn after(&self, after_ms: i64) -> Option<i64> {
-        // Whole seconds down: what the library then finds is a later second.
+        // Rounded down to whole seconds: the library then finds a later second.
         let from = zoned(after_ms.div_euclid(1_000) * 1_000, &self.zone);
         let next = self.cron.find_next_occurrence(&from, false).ok()?;
         let at_ms = next.timestamp().as_millisecond();

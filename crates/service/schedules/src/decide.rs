@@ -1,7 +1,7 @@
-//! What is to be done with a schedule now: [`decide`].
+//! Decides the next step for a schedule: [`decide`].
 //!
-//! The rules: a decision moves the cursor over the slots that it is about, and the cursor never
-//! goes back, whatever clocks do; a slot that does not run is named with its reason.
+//! Invariants: a decision moves the cursor over the slots that it covers, and the cursor never
+//! goes back, even if the clock does; a slot that does not run is recorded with its reason.
 
 use serde::{Deserialize, Serialize};
 use store::Advance;
@@ -10,69 +10,69 @@ use crate::defaults::ON_TIME_MS;
 use crate::plan::{Plan, Slot, milliseconds};
 use crate::timetable::{Missed, Overlap};
 
-/// Where a schedule stands.
+/// The state of a schedule, as input of a decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// Slots up to this one are decided; `None`: none is.
+    /// Slots up to this time are decided, in milliseconds since 1970; `None` if none is.
     pub cursor_ms: Option<i64>,
-    /// A slot that waits for the run before it.
+    /// A slot that waits for the end of the previous run.
     pub queued_ms: Option<i64>,
-    /// How many slots have run.
+    /// Number of slots that have run.
     pub runs: u64,
-    /// Whether the run before goes on.
+    /// `true` while the previous run is in progress.
     pub running: bool,
 }
 
-/// What is to be done.
+/// The next step for a schedule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Nothing before the time in it.
+    /// Do nothing before the time in the value.
     Wait(Advance),
     /// Claim the slot and launch its job.
     Launch {
-        /// The slot's name.
+        /// Time of the slot, which identifies it, in milliseconds since 1970.
         slot_ms: i64,
-        /// Where the schedule stands then.
+        /// State of the schedule after the claim.
         advance: Advance,
     },
-    /// Leave slots out.
+    /// Skip one or more slots.
     Pass {
-        /// Which, and why.
+        /// The skipped slots, with the reason.
         skip: Skip,
-        /// Where the schedule stands then.
+        /// State of the schedule after the skip.
         advance: Advance,
     },
 }
 
-/// Slots that were left out.
+/// A range of slots that were skipped.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Skip {
-    /// The first, or the only one.
+    /// Time of the first slot, in milliseconds since 1970.
     pub first_ms: i64,
-    /// The last.
+    /// Time of the last slot, in milliseconds since 1970.
     pub last_ms: i64,
-    /// Why.
+    /// The reason for skipping them.
     pub reason: SkipReason,
 }
 
-/// Why a slot was left out.
+/// The reason for skipping a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SkipReason {
-    /// The run before it went on.
+    /// The previous run was still in progress.
     Overlap,
-    /// It could not start in time.
+    /// The slot could not start in time.
     Missed,
-    /// When it could start, a blackout had begun.
+    /// A blackout had begun when the slot could start.
     Blackout,
-    /// When it could start, the schedule was over.
+    /// The schedule had ended when the slot could start.
     Over,
-    /// The timetable cannot be used on this server any more.
+    /// The timetable is no longer usable on this server.
     Broken,
 }
 
 impl SkipReason {
-    /// For people.
+    /// Text of the reason, shown to users.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Overlap => "the run before it went on",
@@ -86,7 +86,7 @@ impl SkipReason {
     }
 }
 
-/// What is to be done at `now_ms`. To be asked again after a launch or a pass.
+/// Decides the next step at `now_ms`. Must be called again after a launch or a pass.
 pub fn decide(plan: &Plan, standing: &Standing, now_ms: i64) -> Decision {
     let standing = *standing;
     let cursor_ms = cursor(plan, standing.cursor_ms);
@@ -100,7 +100,7 @@ pub fn decide(plan: &Plan, standing: &Standing, now_ms: i64) -> Decision {
     let Some(due) = due else {
         return Decision::Wait(advance(plan, &standing, standing.cursor_ms));
     };
-    // Those before it go one step ahead, so that each is told.
+    // Earlier slots are skipped one step before, so that each is recorded.
     let first = plan.next_after(cursor_ms).unwrap_or(due);
     if first.slot_ms < due.slot_ms {
         let last_ms = due.slot_ms - 1;
@@ -131,7 +131,7 @@ pub fn decide(plan: &Plan, standing: &Standing, now_ms: i64) -> Decision {
     }
 }
 
-/// What becomes of the queued slot; `None`: it goes on waiting.
+/// Decides on the queued slot; `None` if it continues to wait.
 fn queued(plan: &Plan, standing: &Standing, queued_ms: i64, now_ms: i64) -> Option<Decision> {
     let without = Standing {
         queued_ms: None,
@@ -152,7 +152,7 @@ fn queued(plan: &Plan, standing: &Standing, queued_ms: i64, now_ms: i64) -> Opti
     Some(launch(plan, &without, queued_ms))
 }
 
-/// Whether a slot cannot start any more.
+/// Returns `true` if it is too late to start a slot.
 fn late(missed: Missed, slot: Slot, now_ms: i64) -> bool {
     let late_ms = now_ms.saturating_sub(slot.start_ms);
     let grace_ms = match missed {
@@ -194,7 +194,7 @@ fn pass(
     }
 }
 
-/// Where the schedule stands with this cursor.
+/// State of the schedule with this cursor.
 fn advance(plan: &Plan, standing: &Standing, cursor_ms: Option<i64>) -> Advance {
     let left = standing.runs < plan.max_runs;
     let next = left.then(|| plan.next_after(cursor(plan, cursor_ms)));

@@ -1,50 +1,51 @@
-//! Every bound of the schedules, with its arithmetic.
+//! Limits and timeouts of the schedules, with the arithmetic behind them.
 
 use std::time::Duration;
 
-/// A slot that starts this late is on time: a restart of the server or of its database takes less.
-/// What is later was missed, and the timetable says what becomes of it.
+/// Maximum delay of a slot that still counts as on time: a restart of the server or of its
+/// database takes less. A later slot counts as missed, and is handled as its timetable specifies.
 pub const ON_TIME_MS: i64 = 60_000;
 
-/// The longest wait between looks at the clock of the machine: a clock that was set forward is
-/// noticed within it, well inside [`ON_TIME_MS`].
+/// Longest wait between two reads of the system clock: a clock that was set forward is noticed
+/// within it, well inside [`ON_TIME_MS`].
 pub const LOOK: Duration = Duration::from_secs(15);
 
-/// How often it is looked whether the run is over that a queued slot waits for: one read of a row.
+/// Interval of checks for the end of the run that a queued slot waits for: one read of a row.
 pub const QUEUE_LOOK: Duration = Duration::from_secs(2);
 
-/// Pause after the store failed.
+/// Pause after a failure of the store.
 pub const RETRY: Duration = Duration::from_secs(1);
 
-/// Schedules read at a time. A row has some KB; the next ones follow at once.
+/// Number of schedules read at a time. A row has some KB; the next ones follow at once.
 pub const DUE_ROWS: i64 = 64;
 
-/// Launches under way at once. Each may wait for `PuppetDB` to resolve a scope; further slots wait
-/// for a place, durably due.
+/// Maximum number of simultaneous launches. Each may wait for `PuppetDB` to resolve a scope;
+/// further slots wait, durably due.
 pub const LAUNCHES: usize = 16;
 
-/// How long one launch may take: a query of a slow `PuppetDB` and the commit of a job of 100,000
-/// nodes. After it the outcome is told as unknown, unless a job turns up for the slot.
+/// Timeout of one launch: a query of a slow `PuppetDB` and the commit of a job of 100,000 nodes.
+/// Afterwards the outcome is reported as unknown, unless a job appears for the slot.
 pub const LAUNCH_PATIENCE: Duration = Duration::from_secs(120);
 
-/// Steps over blackouts in one search: each leaves a window behind, so 4,000 windows (ten years of
-/// nightly ones) without one free slot are taken for "never". Some 10 µs each.
+/// Maximum number of blackout windows skipped in one search. 4,000 windows (ten years of nightly
+/// ones) without one free slot are taken for "never". Some 10 µs each.
 pub const BLACKOUT_STEPS: usize = 4_000;
 
-/// Days that a calendar is searched: 29 February on one weekday comes back after 40 years at most.
+/// Number of days that a calendar is searched: 29 February on a given weekday recurs after 40
+/// years at most.
 pub const CALENDAR_DAYS: usize = 41 * 366;
 
-/// Windows of one timetable; each is asked for every slot.
+/// Maximum number of windows in one timetable; each is checked for every slot.
 pub const BLACKOUTS: usize = 64;
 
-/// Times of day of one calendar: every quarter of an hour.
+/// Maximum number of times of day in one calendar: every quarter of an hour.
 pub const CALENDAR_TIMES: usize = 96;
 
-/// The longest cron text.
+/// Maximum length of a cron expression, in characters.
 pub const CRON_CHARS: usize = 256;
 
-/// The longest interval, spread and grace: a leap year, in seconds.
+/// Maximum interval, spread and grace period: a leap year, in seconds.
 pub const SPAN_SECONDS: u64 = 366 * 24 * 3_600;
 
-/// Slots shown at most in a preview.
+/// Maximum number of slots in a preview.
 pub const PREVIEW_SLOTS: usize = 100;

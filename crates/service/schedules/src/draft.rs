@@ -1,6 +1,6 @@
-//! What a scheduled job is made of: [`Draft`].
+//! The definition of a scheduled job: [`Draft`].
 //!
-//! The rule: past this point secrets stand only sealed in the row, and in memory while a job is
+//! Invariant: from here on, secrets exist only sealed in the row, and in memory while a job is
 //! launched.
 
 use std::fmt;
@@ -16,41 +16,41 @@ use crate::launch::{BROKEN, ScheduledJob, SubmissionError};
 use crate::plan::Plan;
 use crate::timetable::{Timetable, TimetableError};
 
-/// What a scheduled job runs.
+/// The kind of job that a schedule starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// A task.
+    /// A task run on nodes.
     Task,
-    /// Puppet.
+    /// Puppet runs on nodes.
     Deploy,
-    /// A plan.
+    /// The execution of a plan.
     Plan,
 }
 
-/// A scheduled job as it is asked for.
+/// The definition of a scheduled job, as submitted.
 #[derive(Clone, PartialEq)]
 pub struct Draft {
-    /// The task or plan; empty for a Puppet run.
+    /// Name of the task or plan; empty for a Puppet run.
     pub name: String,
-    /// May be empty.
+    /// Name of the environment; may be empty.
     pub environment: String,
-    /// Free text.
+    /// Free text for the created jobs.
     pub description: String,
-    /// Free keys and values.
+    /// Arbitrary keys and values from the client.
     pub userdata: Map<String, Value>,
-    /// Everything but the name and the secrets, as the API has it.
+    /// The request without the name and the secrets, in the form of the API.
     pub input: Map<String, Value>,
-    /// The secret parameters.
+    /// Values of the secret parameters, by name.
     pub secrets: Map<String, Value>,
-    /// When.
+    /// The times at which the job starts.
     pub timetable: Timetable,
 }
 
 // === impl Kind ===
 
 impl Kind {
-    /// As in the store and on the wire.
+    /// The name used in the store and in the API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Task => "task",
@@ -69,7 +69,7 @@ impl Kind {
 // === impl Draft ===
 
 impl Draft {
-    /// As it is written, with its slots from `now_ms` on. `schedule`: the number that seeds the
+    /// The row to write, with its slots from `now_ms` on. `schedule` is the number that seeds the
     /// spread.
     pub(crate) fn edit(
         self,
@@ -96,7 +96,7 @@ impl Draft {
         })
     }
 
-    /// From a row, with its secrets.
+    /// Reads the definition from a row, and opens its sealed secrets.
     pub(crate) fn open(row: &ScheduleRow, seal: &SealKey) -> Result<Self, ScheduleError> {
         let edit = &row.edit;
         let secrets = match &edit.sealed {
@@ -118,7 +118,7 @@ impl Draft {
     }
 }
 
-/// Where a schedule stands that is new, or has a new timetable: nothing of the past counts.
+/// Initial state of a schedule that is new or has a new timetable: past slots are ignored.
 pub(crate) fn first(
     timetable: &Timetable,
     schedule: i64,
@@ -134,7 +134,7 @@ pub(crate) fn first(
     })
 }
 
-/// What is launched for a row.
+/// The job to launch for a row.
 pub(crate) fn scheduled_job(
     row: &ScheduleRow,
     seal: &SealKey,
@@ -161,7 +161,7 @@ pub(crate) fn scheduled_job(
     })
 }
 
-/// Never the values of secrets or parameters.
+/// Omits the values of secrets and parameters.
 impl fmt::Debug for Draft {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Draft")

@@ -1,6 +1,7 @@
 //! The handle that the rest of the server holds: [`Schedules`].
 //!
-//! The rule: what it answers is durable, and after [`Schedules::shutdown`] nothing starts any more.
+//! Invariant: every change that it confirms is durable, and after [`Schedules::shutdown`] no job
+//! starts.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use crate::launch::{Launch, NoRecord, Record};
 use crate::timetable::TimetableError;
 use crate::view::Scheduled;
 
-/// The schedules. Cheap to clone.
+/// The handle to the scheduled jobs. Cheap to clone.
 #[derive(Clone)]
 pub struct Schedules {
     shared: Arc<Shared>,
@@ -30,53 +31,53 @@ struct Shared {
     tasks: TaskTracker,
 }
 
-/// What handle and actor stand on.
+/// State that the handle and the actor share.
 pub(crate) struct Parts {
     pub(crate) store: Store,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) seal: SealKey,
     pub(crate) launch: Arc<dyn Launch>,
     pub(crate) record: Arc<dyn Record>,
-    /// A schedule was written.
+    /// Notified after a schedule was written.
     pub(crate) written: Notify,
-    /// Nothing starts any more.
+    /// Cancelled when no further job may start.
     pub(crate) stopped: CancellationToken,
 }
 
-/// What can be set.
+/// Settings of the schedules.
 #[derive(Clone)]
 pub struct SchedulesConfig {
-    /// The time of day.
+    /// Source of the current time.
     pub clock: Arc<dyn Clock>,
-    /// Who is told of firings.
+    /// Receiver of audit records of started and skipped slots.
     pub record: Arc<dyn Record>,
 }
 
-/// Why a schedule cannot be read or written.
+/// A schedule could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum ScheduleError {
-    /// There is none of this number.
+    /// No schedule has this number.
     #[error("there is no scheduled job {0}; `tutti schedule list` shows those there are")]
     Unknown(i64),
-    /// It was deleted.
+    /// The schedule with this number was deleted.
     #[error("the scheduled job {0} is deleted; make a new one")]
     Disabled(i64),
-    /// The timetable.
+    /// The timetable is invalid.
     #[error(transparent)]
     Timetable(#[from] TimetableError),
-    /// Somebody else edited it.
+    /// The schedule was edited by another client in the meantime.
     #[error("the scheduled job {0} was edited by somebody else at the same time; look at it again")]
     Edited(i64),
-    /// The row's JSON.
+    /// The JSON in the row is invalid.
     #[error("the row of the scheduled job is not of this version")]
     Row(#[from] decode_errors::DecodeError),
-    /// The row's words.
+    /// A value in the row is unknown to this version.
     #[error("the row of the scheduled job has a type that this version does not know")]
     Unreadable,
-    /// The secrets.
+    /// The sealed secrets cannot be opened.
     #[error("the secrets of the scheduled job cannot be opened")]
     Seal(#[from] OpenError),
-    /// The store.
+    /// The store could not be read or written.
     #[error("cannot read or write scheduled jobs")]
     Store(#[from] StoreError),
 }
@@ -93,7 +94,8 @@ impl Default for SchedulesConfig {
 // === impl Schedules ===
 
 impl Schedules {
-    /// Starts the actor, which takes up what was claimed before and has no outcome yet.
+    /// Starts the actor, which first handles slots that were claimed before and have no outcome
+    /// yet.
     pub fn start(
         config: SchedulesConfig,
         store: Store,
@@ -118,7 +120,7 @@ impl Schedules {
         }
     }
 
-    /// Makes a scheduled job; gives its number.
+    /// Creates a scheduled job; returns its number.
     pub async fn create(
         &self,
         kind: Kind,
@@ -131,7 +133,8 @@ impl Schedules {
         draft.timetable.check(now_ms)?;
         let timetable = draft.timetable.clone();
         let mut edit = draft.edit(0, now_ms, &parts.seal)?;
-        // The spread comes with the number; until then a slot starts at its begin at the earliest.
+        // The spread depends on the number; until then a slot starts at its own time at the
+        // earliest.
         edit.advance.next_ms = edit.advance.next_slot_ms;
         let new = NewSchedule {
             request_id: Uuid::now_v7().to_string(),
@@ -144,15 +147,15 @@ impl Schedules {
         let id = parts.store.insert_schedule(new).await?;
         if timetable.spread_seconds > 0 {
             let advance: Advance = first(&timetable, id, now_ms)?;
-            // An edit in between has computed its own.
+            // An edit in between has computed its own value.
             parts.store.pass_slots(id, 1, advance, None).await?;
         }
         parts.written.notify_one();
         Ok(id)
     }
 
-    /// Writes over the schedule that was read with `revision`. With `new_times` the timetable is
-    /// checked and begins anew; otherwise it goes on where it stands.
+    /// Replaces the schedule that was read with `revision`. With `new_times` the timetable is
+    /// checked and starts again; otherwise it continues from its current state.
     pub async fn replace(
         &self,
         read: &Scheduled,
@@ -165,7 +168,7 @@ impl Schedules {
         if new_times {
             draft.timetable.check(now_ms)?;
         }
-        // A slot that was decided stays so, even if the machine's clock was set back.
+        // Decided slots stay decided, even if the machine's clock was set back.
         let decided_ms = self.existing(id).await?.edit.advance.cursor_ms;
         let from_ms = decided_ms.map_or(now_ms, |decided| now_ms.max(decided.saturating_add(1)));
         let edit = draft.edit(id, from_ms, &parts.seal)?;
@@ -179,7 +182,7 @@ impl Schedules {
         Ok(())
     }
 
-    /// Deletes a scheduled job for ever; its number and what it ran stay.
+    /// Deletes a scheduled job permanently; its number and its past runs are kept.
     pub async fn disable(&self, id: i64) -> Result<(), ScheduleError> {
         if self.shared.parts.store.disable_schedule(id).await? {
             return Ok(());
@@ -188,17 +191,17 @@ impl Schedules {
         Err(ScheduleError::Disabled(id))
     }
 
-    /// One scheduled job, deleted ones too.
+    /// The scheduled job with this number, including deleted ones.
     pub async fn get(&self, id: i64) -> Result<Scheduled, ScheduleError> {
         Scheduled::read(self.existing(id).await?)
     }
 
-    /// The scheduled job as it could be written again, with its secrets.
+    /// The definition of the scheduled job with its secrets, in a form that can be written again.
     pub async fn draft(&self, id: i64) -> Result<Draft, ScheduleError> {
         Draft::open(&self.existing(id).await?, &self.shared.parts.seal)
     }
 
-    /// Scheduled jobs that are not deleted, and how many there are without paging.
+    /// A page of the scheduled jobs that are not deleted, with their total number.
     pub async fn list(
         &self,
         filter: &ScheduleFilter,
@@ -209,12 +212,12 @@ impl Schedules {
         Ok((items.collect::<Result<_, _>>()?, total))
     }
 
-    /// Looks at the clock now.
+    /// Makes the actor read the clock now.
     pub fn look_soon(&self) {
         self.shared.parts.written.notify_one();
     }
 
-    /// Ends the actor: no slot is claimed any more, and launches under way come to their end.
+    /// Stops the actor: no further slot is claimed, and launches in progress are completed.
     pub async fn shutdown(&self) {
         self.shared.parts.stopped.cancel();
         self.shared.tasks.wait().await;
@@ -228,7 +231,7 @@ impl Schedules {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // A handle that was dropped without shutdown: the actor ends by itself soon.
+        // The handle was dropped without a shutdown: cancel the actor.
         self.parts.stopped.cancel();
     }
 }

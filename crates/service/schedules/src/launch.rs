@@ -1,7 +1,7 @@
-//! How a slot becomes a job: [`Launch`], and who is told of it: [`Record`].
+//! Creates the job of a slot: [`Launch`]; records the event: [`Record`].
 //!
-//! The rule: whoever implements [`Launch`] writes the [`SlotKey`] in the transaction of the job, so
-//! that a launch that is repeated after a crash cannot make a second one.
+//! Invariant: an implementation of [`Launch`] writes the [`SlotKey`] in the transaction of the
+//! job, so that a launch that is repeated after a crash cannot create a second job.
 
 use std::fmt;
 
@@ -13,10 +13,10 @@ use store::{LaunchedJob, SlotKey};
 use crate::decide::Skip;
 use crate::draft::Kind;
 
-/// Makes jobs.
+/// Creates the jobs of slots.
 #[async_trait]
 pub trait Launch: Send + Sync + 'static {
-    /// Makes the job of a slot, with the rights that the owner has now.
+    /// Creates the job of a slot, with the current permissions of the owner.
     async fn launch(
         &self,
         job: &ScheduledJob,
@@ -24,43 +24,43 @@ pub trait Launch: Send + Sync + 'static {
     ) -> Result<LaunchedJob, SubmissionError>;
 }
 
-/// Keeps a record of what the clock starts.
+/// Records the jobs that schedules start.
 #[async_trait]
 pub trait Record: Send + Sync + 'static {
-    /// Before anything starts. An error says why this cannot be recorded; nothing starts then.
+    /// Called before a job starts. With an error, which has the reason, the job does not start.
     async fn firing(&self, firing: &Firing) -> Result<(), String>;
 
-    /// What came of it.
+    /// Called with the outcome of the slot.
     async fn fired(&self, firing: &Firing, outcome: &Outcome);
 }
 
-/// A slot about to run, or left out.
+/// A slot that is about to run, or was skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Firing {
-    /// Which slot.
+    /// Key of the slot.
     pub slot: SlotKey,
-    /// Of what kind the job is.
+    /// Kind of the job.
     pub kind: Kind,
-    /// The task or plan; empty for a Puppet run.
+    /// Name of the task or plan; empty for a Puppet run.
     pub name: String,
-    /// With whose rights.
+    /// Login of the user whose permissions apply.
     pub owner: String,
-    /// That user's id.
+    /// Id of that user.
     pub owner_id: String,
 }
 
-/// What came of a slot.
+/// The outcome of a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// This job.
+    /// The job that was created.
     Launched(LaunchedJob),
-    /// No job.
+    /// The launch was refused with this error.
     Refused(SubmissionError),
-    /// It was left out.
+    /// The slot was skipped.
     Skipped(Skip),
 }
 
-/// No record.
+/// A [`Record`] that records nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoRecord;
 
@@ -73,60 +73,60 @@ impl Record for NoRecord {
     async fn fired(&self, _: &Firing, _: &Outcome) {}
 }
 
-/// What is to be launched.
+/// The job to launch for a slot.
 #[derive(Clone, PartialEq)]
 pub struct ScheduledJob {
-    /// The schedule's number.
+    /// Number of the schedule.
     pub id: i64,
-    /// Of what kind.
+    /// Kind of the job.
     pub kind: Kind,
-    /// The task or plan; empty for a Puppet run.
+    /// Name of the task or plan; empty for a Puppet run.
     pub name: String,
-    /// May be empty.
+    /// Name of the environment; may be empty.
     pub environment: String,
-    /// The owner's login, when the schedule was made.
+    /// Login of the owner at the time when the schedule was created.
     pub owner: String,
-    /// The owner's id.
+    /// Id of the owner.
     pub owner_id: String,
-    /// Free text.
+    /// Free text for the job.
     pub description: String,
-    /// Free keys and values.
+    /// Arbitrary keys and values from the client.
     pub userdata: Map<String, Value>,
-    /// Everything but the name and the secrets, as the API has it.
+    /// The request without the name and the secrets, in the form of the API.
     pub input: Map<String, Value>,
     /// Names of the secret parameters.
     pub sensitive: Vec<String>,
-    /// Their values.
+    /// Values of the secret parameters, by name.
     pub secrets: Map<String, Value>,
 }
 
-/// Why a slot has no job. It is kept with the slot and shown as it is.
+/// The reason that a slot has no job. It is stored with the slot and shown unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{msg} ({kind})")]
 pub struct SubmissionError {
-    /// For example `puppetlabs.orchestrator/not-permitted`.
+    /// Kind of the error, for example `puppetlabs.orchestrator/not-permitted`.
     pub kind: String,
-    /// For people.
+    /// Error message shown to users.
     pub msg: String,
-    /// For programs.
+    /// Machine-readable details of the error.
     pub details: Map<String, Value>,
 }
 
-/// The server went down between the claim and the job; nothing was started.
+/// The server stopped between the claim and the job; nothing was started.
 pub(crate) const INTERRUPTED: &str = "tutti/submission-interrupted";
-/// No answer in time.
+/// The launch did not finish within the timeout.
 pub(crate) const UNKNOWN: &str = "tutti/submission-unknown";
 /// The schedule cannot be launched at all.
 pub(crate) const BROKEN: &str = "tutti/submission-broken";
 /// The record could not be written.
 pub(crate) const UNRECORDED: &str = "tutti/submission-unrecorded";
-/// The launch goes on.
+/// The launch is still in progress.
 pub(crate) const PENDING: &str = "tutti/submission-pending";
 
 // === impl SubmissionError ===
 
 impl SubmissionError {
-    /// Without details.
+    /// An error without details.
     pub fn new(kind: impl Into<String>, msg: impl Into<String>) -> Self {
         Self {
             kind: kind.into(),
@@ -135,13 +135,13 @@ impl SubmissionError {
         }
     }
 
-    /// As it is kept.
+    /// The error as JSON, for the store.
     pub(crate) fn json(&self) -> String {
         serde_json::json!(self).to_string()
     }
 }
 
-/// Never the values of secrets or parameters.
+/// Omits the values of secrets and parameters.
 impl fmt::Debug for ScheduledJob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ScheduledJob")

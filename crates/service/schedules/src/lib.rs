@@ -1,12 +1,12 @@
-//! Jobs that start by the clock.
+//! Scheduled jobs: jobs that start at given times.
 //!
-//! [`Schedules`] is the handle; behind it one actor waits for the next slot. A [`Timetable`] says
-//! when, a [`Plan`] gives its slots, [`decide`] what to do now; none of the three does I/O or looks
-//! at a clock. The rules:
-//! - a slot is claimed durably before anything is started for it, and its job is written in one
-//!   transaction with the slot's key, which is unique: no slot runs twice;
-//! - a slot that is not run leaves a trace that says why;
-//! - a job starts with the rights that its owner has at that moment.
+//! [`Schedules`] is the handle; behind it one actor waits for the next slot. A [`Timetable`]
+//! defines the times, a [`Plan`] computes its slots, and [`decide`] selects the next step; none of
+//! the three does I/O or reads a clock. Invariants:
+//! - a slot is claimed durably before its launch begins, and its job is written in one transaction
+//!   with the slot's key, which is unique: no slot runs twice;
+//! - a slot that is not run leaves a record with the reason;
+//! - a job starts with the permissions that its owner has at that moment.
 
 mod actor;
 mod blackout;

@@ -1,8 +1,8 @@
 //! The slots of a timetable: [`Plan`].
 //!
-//! The rules: slots strictly increase, and so do their starts; no start is in a blackout, before
-//! its slot, or more than the spread behind it; the same question has the same answer, whenever
-//! and wherever it is asked.
+//! Invariants: slots strictly increase, and so do their starts; no start is in a blackout, before
+//! its slot, or more than the spread after it; the same call has the same result at any time and
+//! on any server.
 
 use crate::blackout::CompiledBlackout;
 use crate::defaults::{BLACKOUT_STEPS, PREVIEW_SLOTS};
@@ -10,20 +10,20 @@ use crate::rule::CompiledRule;
 use crate::spread::delay_seconds;
 use crate::timetable::{Missed, Overlap, Timetable, TimetableError};
 
-/// A slot: its time by the rule, and when it starts.
+/// A slot: its time by the rule, and the time at which it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Slot {
-    /// What names it, in milliseconds since the epoch.
+    /// Time by the rule, which identifies the slot, in milliseconds since 1970.
     pub slot_ms: i64,
-    /// The same, later by the spread.
+    /// Start time: the slot's time plus the spread, in milliseconds since 1970.
     pub start_ms: i64,
 }
 
-/// A timetable that can be asked for its slots.
+/// A compiled timetable that computes slots.
 #[derive(Clone, Debug)]
 pub struct Plan {
     schedule: i64,
-    /// No slot is before it.
+    /// Time of the earliest possible slot.
     pub(crate) first_ms: i64,
     rule: CompiledRule,
     spread_seconds: u64,
@@ -35,7 +35,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The timetable of the schedule with this number, which seeds the spread.
+    /// Compiles the timetable of the schedule with this number, which seeds the spread.
     pub fn new(schedule: i64, timetable: &Timetable) -> Result<Self, TimetableError> {
         let blackouts = timetable.blackouts.iter().map(CompiledBlackout::new);
         Ok(Self {
@@ -66,7 +66,7 @@ impl Plan {
             let Some(until_ms) = self.blocked_until(slot.start_ms) else {
                 return Some(slot);
             };
-            // Whatever starts before the window's end is still in it.
+            // A slot that starts before the end of the window is still in it.
             let longest_ms = milliseconds(self.spread_seconds);
             after_ms = slot_ms.max(until_ms.saturating_sub(longest_ms).saturating_sub(1));
         }
@@ -76,7 +76,8 @@ impl Plan {
     /// The last slot after `cursor_ms` that has started by `now_ms`.
     pub fn last_due(&self, cursor_ms: i64, now_ms: i64) -> Option<Slot> {
         let cursor_ms = cursor_ms.max(self.first_ms.saturating_sub(1));
-        // Looked for near now first: after a year of silence there may be millions before it.
+        // Searches close to now first: after a year without a run there may be millions of earlier
+        // slots.
         let mut look_back_ms = 60_000_i64;
         loop {
             let from_ms = now_ms.saturating_sub(look_back_ms).max(cursor_ms);
@@ -93,18 +94,18 @@ impl Plan {
         }
     }
 
-    /// When the blackout ends that `at_ms` is in.
+    /// End of the blackout that contains `at_ms`; `None` if there is none.
     pub fn blocked_until(&self, at_ms: i64) -> Option<i64> {
         let windows = self.blackouts.iter();
         windows.filter_map(|window| window.until(at_ms)).max()
     }
 
-    /// Whether something may still start then.
+    /// Returns `true` if no slot may start at this time, because the schedule has ended.
     pub(crate) fn is_over(&self, at_ms: i64) -> bool {
         at_ms > self.end_ms
     }
 
-    /// The next slots, at most `count`.
+    /// The next slots after `after_ms`, at most `count`.
     pub fn preview(&self, after_ms: i64, count: usize) -> Vec<Slot> {
         let first = self.next_after(after_ms);
         std::iter::successors(first, |slot| self.next_after(slot.slot_ms))
@@ -112,7 +113,8 @@ impl Plan {
             .collect()
     }
 
-    /// Never as long as the way to the next slot, so that starts keep the order of slots.
+    /// Delay of a slot: shorter than the distance to the next slot, so that starts keep the order
+    /// of slots.
     fn delay_ms(&self, slot_ms: i64) -> i64 {
         if self.spread_seconds == 0 {
             return 0;

@@ -1,8 +1,8 @@
-//! From a claimed slot to its outcome, and what becomes of slots whose launch was cut off.
+//! Takes a claimed slot to its outcome, and recovers slots whose launch was interrupted.
 //!
-//! The rule: after a crash a claimed slot with a job has run; one without a job has not, and it is
-//! launched when it still may be, or told as interrupted. Both are certain, because job and slot
-//! are written in one transaction.
+//! Invariant: after a crash a claimed slot with a job has run; one without a job has not, and it
+//! is launched if that is still allowed, or reported as interrupted. Both are certain, because job
+//! and slot are written in one transaction.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::timetable::{Missed, Timetable};
 // === impl Actor ===
 
 impl Actor {
-    /// Takes up what was claimed and has no outcome.
+    /// Handles the slots that were claimed and have no outcome.
     pub(crate) async fn recover(&mut self) -> Result<(), StoreError> {
         let now_ms = self.parts.clock.now_ms();
         for open in self.parts.store.open_slots().await? {
@@ -61,7 +61,7 @@ impl Actor {
     }
 }
 
-/// As a slot that could not start in time.
+/// Applies the rules for a slot that could not start in time.
 fn may_still_run(row: &ScheduleRow, open: &OpenSlot, now_ms: i64) -> bool {
     let timetable: Option<Timetable> = serde_json::from_str(&row.edit.timetable).ok();
     let grace_ms = match timetable.map(|timetable| timetable.missed) {
@@ -72,9 +72,9 @@ fn may_still_run(row: &ScheduleRow, open: &OpenSlot, now_ms: i64) -> bool {
     row.enabled && now_ms.saturating_sub(open.claimed_ms) <= grace_ms
 }
 
-/// Launches a claimed slot and writes down what came of it, however long the store is away.
+/// Launches a claimed slot and records the outcome, with retries while the store is unavailable.
 pub(crate) async fn launch(parts: Arc<Parts>, row: ScheduleRow, slot: SlotKey) -> SlotKey {
-    // In a task of its own, so that a bug in it leaves an outcome, too.
+    // In a separate task, so that a panic in it also leads to an outcome.
     let working = tokio::spawn(attempt(Arc::clone(&parts), row.clone(), slot));
     let outcome = working.await.unwrap_or_else(|error| {
         let msg = format!("the launch broke (a bug; please report it): {error}");
@@ -97,7 +97,7 @@ pub(crate) async fn launch(parts: Arc<Parts>, row: ScheduleRow, slot: SlotKey) -
             Err(error) if error.is_end() => break,
             Err(error) => {
                 tracing::warn!(%error, ?slot, "cannot write what came of a slot; tried again");
-                // The next start finds the slot open.
+                // The slot stays open, and the next start of the server handles it.
                 if parts.stopped.is_cancelled() {
                     break;
                 }

@@ -1,13 +1,13 @@
-//! Slots of a rule, without spread, blackouts and end.
+//! Slots of a rule, without spread, blackouts and end: [`CompiledRule`].
 //!
-//! [`CompiledRule`]; the rule: [`CompiledRule::after`] gives a later time than it was asked with,
-//! never one before the start, and the same for the same question.
+//! Invariant: [`CompiledRule::after`] returns a time later than its argument and never before the
+//! start, and the same time for the same argument.
 
 use crate::calendar::CompiledCalendar;
 use crate::cron::CompiledCron;
 use crate::timetable::{Rule, Timetable, TimetableError};
 
-/// A rule that can be asked.
+/// A compiled rule that computes slots.
 #[derive(Clone, Debug)]
 pub(crate) enum CompiledRule {
     Once {

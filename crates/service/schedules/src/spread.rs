@@ -1,11 +1,11 @@
 //! Seeded spread of start times: [`delay_seconds`].
 //!
-//! The rule: the delay of a slot is the same whenever it is asked for, on every server, and it
-//! differs from schedule to schedule, so that a hundred schedules of 02:00 do not start together.
+//! Invariant: the delay of a slot is the same at every call and on every server, and it differs
+//! between schedules, so that a hundred schedules of 02:00 do not start together.
 
 use sha2::{Digest, Sha256};
 
-/// Between 0 and `at_most` seconds for this slot of this schedule.
+/// Delay between 0 and `at_most` seconds for this slot of this schedule.
 pub(crate) fn delay_seconds(schedule: i64, slot_ms: i64, at_most: u64) -> u64 {
     if at_most == 0 {
         return 0;

@@ -1,7 +1,8 @@
-//! When a job is to start, as data: [`Timetable`].
+//! The start times of a job, as data: [`Timetable`].
 //!
-//! It is kept as JSON. The rule: what [`Timetable::check`] lets through has at least one slot to
-//! come and can be compiled into a [`Plan`](crate::Plan) on a machine with the same time zones.
+//! It is stored as JSON. Invariant: a timetable that passes [`Timetable::check`] has at least one
+//! future slot and can be compiled into a [`Plan`](crate::Plan) on a machine with the same time
+//! zones.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,111 +11,112 @@ use crate::calendar::Calendar;
 use crate::defaults::{BLACKOUTS, SPAN_SECONDS};
 use crate::plan::Plan;
 
-/// When a job is to start, and when not.
+/// The start times of a job, with their restrictions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Timetable {
-    /// No slot is before this; for [`Rule::Once`] and [`Rule::Every`] it is the first. Whole
-    /// seconds, in milliseconds since the epoch.
+    /// Earliest time of a slot; for [`Rule::Once`] and [`Rule::Every`] it is the first slot. Whole
+    /// seconds, in milliseconds since 1970.
     pub start_ms: i64,
-    /// Which slots there are.
+    /// The rule that defines the slots.
     pub rule: Rule,
-    /// Each slot starts up to so many seconds later, never as late as the next slot.
+    /// Maximum delay of each slot, in seconds; it is always shorter than the distance to the next
+    /// slot.
     #[serde(default)]
     pub spread_seconds: u64,
-    /// Nothing starts in these windows.
+    /// Windows in which no job starts.
     #[serde(default)]
     pub blackouts: Vec<Blackout>,
-    /// What happens to a slot while the run before it goes on.
+    /// Handling of a slot while the previous run is in progress.
     #[serde(default)]
     pub overlap: Overlap,
-    /// What happens to a slot that could not start in time.
+    /// Handling of a slot that could not start in time.
     #[serde(default)]
     pub missed: Missed,
-    /// Nothing starts after this.
+    /// No slot starts after this time, in milliseconds since 1970; `None` for no end.
     #[serde(default)]
     pub end_ms: Option<i64>,
-    /// No more runs than this.
+    /// Maximum number of runs; `None` for no limit.
     #[serde(default)]
     pub max_runs: Option<u64>,
 }
 
-/// Which slots there are.
+/// The rule that defines the slots of a timetable.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
-    /// One.
+    /// A single slot at the start.
     Once,
-    /// At fixed distances, whatever clocks do in summer.
+    /// Slots at fixed intervals, independent of clock changes.
     Every {
-        /// The distance.
+        /// Interval between two slots, in seconds.
         seconds: u64,
     },
-    /// By a cron text, on the clock of a time zone.
+    /// Slots by a cron expression, on the clock of a time zone.
     Cron {
-        /// Five fields; a sixth one before them is seconds.
+        /// The expression with five fields; an optional sixth field before them is seconds.
         text: String,
-        /// An IANA name.
+        /// IANA name of the time zone.
         timezone: String,
     },
-    /// On days and times of a calendar.
+    /// Slots on days and times of a calendar.
     Calendar(Calendar),
 }
 
-/// What happens to a slot while the run before it goes on.
+/// The handling of a slot while the previous run is in progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Overlap {
-    /// It is left out.
+    /// The slot is skipped.
     #[default]
     Skip,
-    /// One slot waits for the end of the run; further ones are left out.
+    /// One slot waits for the end of the run; further ones are skipped.
     Queue,
-    /// It starts beside it.
+    /// The slot starts in parallel.
     Allow,
 }
 
-/// What happens to slots that could not start in time, because the server was down or the
+/// The handling of slots that could not start in time, because the server was down or the
 /// machine's clock was set forward.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Missed {
-    /// They are left out.
+    /// The slots are skipped.
     #[default]
     Skip,
     /// The last of them starts late, once.
     RunOnce {
-        /// If it is not later than this.
+        /// Maximum delay of that start, in seconds.
         grace_seconds: u64,
     },
 }
 
-/// What is wrong with a timetable.
+/// The timetable is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TimetableError {
-    /// The first slot is over.
+    /// The first slot is in the past.
     #[error("start_time is in the past; give a time to come")]
     Past,
-    /// No slot is left by end, blackouts or the rule itself.
+    /// The end, the blackouts or the rule leave no slot.
     #[error(
         "this schedule never starts anything: no slot is left before its end and outside of its blackouts"
     )]
     Never,
-    /// No such zone.
+    /// The time zone is unknown.
     #[error(
         "{place}: {name:?} is not a time zone that this server knows; give an IANA name such as Europe/Berlin"
     )]
     Zone {
-        /// The key.
+        /// Key of the invalid value.
         place: &'static str,
-        /// As given, cut.
+        /// The name as given, truncated.
         name: String,
     },
-    /// Anything else.
+    /// Another value is invalid.
     #[error("{place}: {what}")]
     Invalid {
-        /// The key.
+        /// Key of the invalid value.
         place: &'static str,
-        /// What is wrong with it.
+        /// Description of the defect.
         what: String,
     },
 }
@@ -129,7 +131,7 @@ impl TimetableError {
 // === impl Timetable ===
 
 impl Timetable {
-    /// One slot.
+    /// A timetable with one slot.
     pub fn once(start_ms: i64) -> Self {
         Self {
             start_ms,
@@ -143,7 +145,8 @@ impl Timetable {
         }
     }
 
-    /// Whether it can be kept at `now_ms`; an interval's or a single start must be to come.
+    /// Checks the timetable at `now_ms`; the start of a single slot or an interval must be in the
+    /// future.
     pub fn check(&self, now_ms: i64) -> Result<(), TimetableError> {
         self.check_bounds()?;
         let by_start = matches!(self.rule, Rule::Once | Rule::Every { .. });

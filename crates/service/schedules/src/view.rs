@@ -1,4 +1,5 @@
-//! A scheduled job as it is shown: [`Scheduled`]. Never with secrets, only with their names.
+//! A scheduled job as clients see it: [`Scheduled`]. It has the names of secrets, but not their
+//! values.
 
 use serde_json::{Map, Value};
 use store::{LaunchedJob, ScheduleRow};
@@ -10,55 +11,55 @@ use crate::launch::{PENDING, SubmissionError};
 use crate::plan::Plan;
 use crate::timetable::Timetable;
 
-/// A scheduled job.
+/// A scheduled job with its current state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scheduled {
-    /// Its number.
+    /// Number of the schedule.
     pub id: i64,
-    /// Of what kind.
+    /// Kind of the job.
     pub kind: Kind,
-    /// Not deleted.
+    /// `false` if the schedule was deleted.
     pub enabled: bool,
-    /// Counts the edits.
+    /// Number that each edit increases.
     pub revision: i64,
-    /// The owner's login.
+    /// Login of the owner.
     pub owner: String,
-    /// The owner's id.
+    /// Id of the owner.
     pub owner_id: String,
-    /// The task or plan.
+    /// Name of the task or plan.
     pub name: String,
-    /// May be empty.
+    /// Name of the environment; may be empty.
     pub environment: String,
-    /// Free text.
+    /// Free text for the job.
     pub description: String,
-    /// Free keys and values.
+    /// Arbitrary keys and values from the client.
     pub userdata: Map<String, Value>,
-    /// As the API has it, without secrets.
+    /// The request in the form of the API, without secrets.
     pub input: Map<String, Value>,
     /// Names of the secret parameters.
     pub sensitive: Vec<String>,
-    /// When.
+    /// The times at which the job starts.
     pub timetable: Timetable,
-    /// How many slots have run.
+    /// Number of slots that have run.
     pub runs: u64,
-    /// When the next slot starts.
+    /// Start of the next slot, in milliseconds since 1970; `None` if there is none.
     pub next_ms: Option<i64>,
-    /// A slot that waits for the run before it.
+    /// A slot that waits for the end of the previous run.
     pub queued_ms: Option<i64>,
-    /// The last slot that ran.
+    /// The last slot that ran; `None` if none has.
     pub last: Option<LastRun>,
-    /// The last slot that was left out.
+    /// The last slots that were skipped; `None` if none were.
     pub skipped: Option<Skip>,
 }
 
 /// The last slot that ran.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastRun {
-    /// The slot's name.
+    /// Time of the slot, which identifies it, in milliseconds since 1970.
     pub slot_ms: i64,
-    /// When it was claimed.
+    /// Time of the claim, in milliseconds since 1970.
     pub at_ms: i64,
-    /// Its job, or why there is none.
+    /// The job of the slot, or the reason why there is none.
     pub outcome: Result<LaunchedJob, SubmissionError>,
 }
 
@@ -100,14 +101,14 @@ impl Scheduled {
         })
     }
 
-    /// When the next slots start, at most `count`.
+    /// Start times of the next slots, at most `count`.
     pub fn preview(&self, count: usize) -> Vec<i64> {
         let (Some(next_ms), Ok(plan)) = (self.next_ms, Plan::new(self.id, &self.timetable)) else {
             return Vec::new();
         };
         let left = self.timetable.max_runs.unwrap_or(u64::MAX);
         let left = usize::try_from(left.saturating_sub(self.runs)).unwrap_or(usize::MAX);
-        // A slot is at most its spread before its start.
+        // A slot's time is at most the spread before its start.
         let spread_ms = crate::plan::milliseconds(self.timetable.spread_seconds);
         let slots = plan.preview(
             next_ms.saturating_sub(spread_ms).saturating_sub(1),

@@ -1,4 +1,4 @@
-//! Time zones by name.
+//! Conversion of local times, with time zones by name.
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -14,7 +14,7 @@ pub(crate) fn zone(place: &'static str, name: &str) -> Result<TimeZone, Timetabl
     })
 }
 
-/// The moment in a zone; the ends of time for what is beyond them.
+/// The local time in a zone; limited to the representable range.
 pub(crate) fn zoned(ms: i64, zone: &TimeZone) -> Zoned {
     let end = if ms < 0 {
         Timestamp::MIN
@@ -25,20 +25,20 @@ pub(crate) fn zoned(ms: i64, zone: &TimeZone) -> Zoned {
     at.to_zoned(zone.clone())
 }
 
-/// When the clocks of a zone show `at`. A time that is left out when clocks go forward is shown as
-/// much later as the gap is long; of a time that is shown twice, the first counts.
+/// The instant at which the clocks of a zone show `at`. A time that is skipped when clocks go
+/// forward is delayed by the length of the gap; of a time that occurs twice, the first counts.
 pub(crate) fn first_instant(at: DateTime, zone: &TimeZone) -> Option<i64> {
     let zoned = zone.to_ambiguous_zoned(at).compatible().ok()?;
     Some(zoned.timestamp().as_millisecond())
 }
 
-/// The same for the begin of a window that must not be too narrow.
+/// The earliest such instant, for the start of a window that must not be too narrow.
 pub(crate) fn earliest_instant(at: DateTime, zone: &TimeZone) -> Option<i64> {
     let zoned = zone.to_ambiguous_zoned(at).earlier().ok()?;
     Some(zoned.timestamp().as_millisecond())
 }
 
-/// The same for its end.
+/// The latest such instant, for the end of a window.
 pub(crate) fn latest_instant(at: DateTime, zone: &TimeZone) -> Option<i64> {
     let zoned = zone.to_ambiguous_zoned(at).later().ok()?;
     Some(zoned.timestamp().as_millisecond())

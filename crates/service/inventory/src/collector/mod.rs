@@ -56,7 +56,7 @@ pub enum FleetNews {
     Went(Certname),
 }
 
-/// A connected node.
+/// A connected node, with the abilities of its agent.
 #[derive(Clone, Debug)]
 pub struct ConnectedNode {
     /// Certname of the node.

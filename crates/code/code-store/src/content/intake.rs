@@ -1,7 +1,6 @@
-//! Taking a tree in. Main type: [`Intake`].
+//! Stores a tree in the content store. Main type: [`Intake`].
 //!
-//! The rule that must hold: until [`Intake::finish`] nothing has a name in the store; one that is dropped
-//! leaves nothing behind.
+//! Invariant: until [`Intake::finish`] nothing has a name in the store; a dropped intake leaves nothing behind.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -14,26 +13,26 @@ use super::{
 };
 use crate::defaults::FILE_BYTES;
 
-/// A tree that is being taken in.
+/// A tree that is being stored.
 #[derive(Debug)]
 pub struct Intake {
     content: Content,
     staged: tempfile::TempDir,
     manifest: Manifest,
-    /// Staged files and the names that they get.
+    /// Staged files and their final names.
     fresh: Vec<(PathBuf, PathBuf)>,
 }
 
-/// Why a tree cannot be taken in.
+/// Reason that a tree cannot be stored.
 #[derive(Debug, thiserror::Error)]
 pub enum IntakeError {
-    /// What is in it.
+    /// An entry of the tree is not accepted.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
-    /// A file.
+    /// A file is too large.
     #[error("{0} has more than {FILE_BYTES} bytes")]
     TooLarge(TreePath),
-    /// The store.
+    /// The content store cannot be used.
     #[error(transparent)]
     Content(#[from] ContentError),
 }
@@ -55,7 +54,7 @@ impl Intake {
         })
     }
 
-    /// Adds a file.
+    /// Adds a file with this content.
     pub fn file(
         &mut self,
         path: TreePath,
@@ -93,7 +92,7 @@ impl Intake {
         Ok(())
     }
 
-    /// Adds a link.
+    /// Adds a symbolic link to `target`.
     pub fn link(&mut self, path: TreePath, target: &[u8]) -> Result<(), IntakeError> {
         let entry = Entry::Link {
             target: target.into(),
@@ -101,7 +100,7 @@ impl Intake {
         Ok(self.manifest.add(path, entry)?)
     }
 
-    /// Gives everything its name. After it the tree is there, whatever happens to the machine.
+    /// Gives all files their names. Afterwards the tree is durable.
     pub fn finish(self) -> Result<(TreeId, Manifest), IntakeError> {
         self.manifest.check()?;
         if !self.fresh.is_empty() {
@@ -110,7 +109,7 @@ impl Intake {
         for (staged, object) in &self.fresh {
             match fs::hard_link(staged, object) {
                 Ok(()) => {}
-                // Another tree brought the same content meanwhile.
+                // Another tree added the same content meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(source) => return Err(failed("write to", object)(source).into()),
             }

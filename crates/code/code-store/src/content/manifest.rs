@@ -1,6 +1,6 @@
-//! [`Manifest`]: what a tree holds, and the text of it that is kept.
+//! [`Manifest`]: the entries of a tree, and their stored text.
 //!
-//! The rule that must hold: the same content has the same text, and so the same [`TreeId`].
+//! Invariant: the same content has the same text, and so the same [`TreeId`].
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,58 +15,58 @@ use crate::defaults::{TREE_BYTES, TREE_FILES};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ContentHash([u8; 32]);
 
-/// What names a tree by its content.
+/// Identifies a tree by its content.
 pub type TreeId = ContentHash;
 
 /// A file or a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry {
-    /// A file.
+    /// A regular file.
     File {
-        /// Of its content.
+        /// SHA-256 of the content.
         sha256: ContentHash,
-        /// Of its content.
+        /// Size of the content, in bytes.
         size_bytes: u64,
-        /// Whether it can be run.
+        /// True if the file is executable.
         executable: bool,
     },
     /// A link to something in the same tree.
     Link {
-        /// As it is written.
+        /// Target of the link, as written.
         target: Box<[u8]>,
     },
 }
 
-/// What a tree holds, by paths. Directories are there because files are in them.
+/// The entries of a tree, by path. Directories exist only through the files in them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Manifest {
     entries: BTreeMap<TreePath, Entry>,
     bytes: u64,
 }
 
-/// Why something cannot be in a tree.
+/// Reason that an entry cannot be in a tree.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ManifestError {
-    /// A path is there twice, or is a file and a directory.
+    /// A path occurs twice, or is both a file and a directory.
     #[error("{0} stands in the tree twice")]
     Twice(TreePath),
     /// A link that leaves the tree.
     #[error("{path} is a link that leaves its tree: {target}")]
     Leaves {
-        /// The link.
+        /// Path of the link.
         path: TreePath,
-        /// Where it leads.
+        /// Target of the link.
         target: String,
     },
-    /// More than [`TREE_FILES`].
+    /// The tree has more than [`TREE_FILES`] files and links.
     #[error("it has more than {TREE_FILES} files")]
     Files,
-    /// More than [`TREE_BYTES`].
+    /// The tree has more than [`TREE_BYTES`] bytes.
     #[error("it has more than {TREE_BYTES} bytes")]
     Bytes,
 }
 
-/// A kept manifest is damaged.
+/// A stored manifest is damaged.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("it is damaged in entry {0}")]
 pub struct Damaged(usize);
@@ -121,7 +121,7 @@ impl FromStr for ContentHash {
 // === impl Manifest ===
 
 impl Manifest {
-    /// Adds something.
+    /// Adds a file or a link.
     pub fn add(&mut self, path: TreePath, entry: Entry) -> Result<(), ManifestError> {
         if let Entry::Link { target } = &entry
             && !path.holds_link(target)
@@ -145,7 +145,7 @@ impl Manifest {
         Ok(())
     }
 
-    /// Nothing may be below a file or a link.
+    /// Fails if an entry is below a file or a link.
     pub fn check(&self) -> Result<(), ManifestError> {
         for path in self.entries.keys() {
             let mut above = path.parents();
@@ -156,32 +156,32 @@ impl Manifest {
         Ok(())
     }
 
-    /// By paths.
+    /// The entries, ordered by path.
     pub fn entries(&self) -> impl Iterator<Item = (&TreePath, &Entry)> {
         self.entries.iter()
     }
 
-    /// What stands there.
+    /// The entry at this path.
     pub fn get(&self, path: &[u8]) -> Option<&Entry> {
         self.entries.get(path)
     }
 
-    /// How many files and links.
+    /// Number of files and links.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether nothing is in it.
+    /// True if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Of all files.
+    /// Total size of all files, in bytes.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The text that is kept, and its name.
+    /// The text to store, and its id.
     pub fn encode(&self) -> (TreeId, Vec<u8>) {
         let mut text = HEADER.to_vec();
         for (path, entry) in &self.entries {
@@ -207,7 +207,7 @@ impl Manifest {
         (TreeId::of(&text), text)
     }
 
-    /// What [`encode`](Self::encode) wrote.
+    /// Reads the text that [`encode`](Self::encode) wrote.
     pub fn decode(text: &[u8]) -> Result<Self, Damaged> {
         let mut rest = text.strip_prefix(HEADER).ok_or(Damaged(0))?;
         let mut manifest = Self::default();

@@ -1,7 +1,7 @@
-//! Versions that go: [`Versions::retire`], [`Versions::clear_retired`].
+//! Removal of versions: [`Versions::retire`], [`Versions::clear_retired`].
 //!
-//! The rules that must hold: nobody ever sees a part of a version, since it loses its name first; and what
-//! lost its name goes bit by bit, so that whoever waits need not wait for all of it.
+//! Invariants: no reader ever sees a part of a version, since it loses its name first; a version without a name
+//! is removed step by step, so that waiting work need not wait for all of it.
 
 use std::fs;
 use std::io;
@@ -13,13 +13,13 @@ use tokio_util::sync::CancellationToken;
 use super::{VersionSignature, Versions, names};
 use crate::content::{ContentError, failed};
 
-/// How the names begin that versions get then.
+/// Prefix of the names of retired versions.
 const RETIRED: &str = ".retired-";
 
 // === impl Versions ===
 
 impl Versions {
-    /// Takes a version's name away. The live one stays. `false`: it does.
+    /// Retires a version by renaming it. The live version stays, and the result is `false`.
     pub fn retire(
         &self,
         environment: &EnvironmentName,
@@ -38,7 +38,7 @@ impl Versions {
         Ok(true)
     }
 
-    /// Removes what lost its name, unless it is cut off; then the next one goes on.
+    /// Removes retired versions, unless it is interrupted; then the next call continues.
     pub(crate) fn clear_retired(&self, cut: &CancellationToken) -> Result<(), ContentError> {
         for name in names(&self.versions)? {
             if name.starts_with(RETIRED) && !clear(&self.versions.join(name), cut)? {
@@ -49,7 +49,7 @@ impl Versions {
     }
 }
 
-/// Removes a directory and all that is in it; `false`: it was cut off.
+/// Removes a directory and its contents; `false` if it was interrupted.
 fn clear(directory: &Path, cut: &CancellationToken) -> Result<bool, ContentError> {
     for entry in fs::read_dir(directory).map_err(failed("read", directory))? {
         let entry = entry.map_err(failed("read", directory))?;

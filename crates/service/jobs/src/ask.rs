@@ -1,6 +1,6 @@
 //! Blocking requests whose answers somebody waits for: a ping, a node's facts.
 //!
-//! [`Asks`] knows who waits for which answer. The rule: an answer counts only from the node that
+//! [`Asks`] knows who waits for which answer. Invariant: an answer counts only from the node that
 //! was asked, and nothing stays behind when the waiter is gone.
 
 use std::collections::HashMap;

@@ -1,6 +1,6 @@
 //! The time of day, handed in.
 //!
-//! [`Clock`] gives the milliseconds that are stored; timers go by tokio's clock. The rules: nothing
+//! [`Clock`] gives the milliseconds that are stored; timers go by tokio's clock. Invariants: nothing
 //! in this crate asks the system for the time elsewhere; and no duration or deadline is a difference of
 //! two times of day, since the machine's clock may be set meanwhile: [`BootClock`] goes on over restarts.
 

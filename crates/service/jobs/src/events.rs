@@ -1,6 +1,6 @@
 //! The events of jobs and runs, in one place: types, details and messages.
 //!
-//! The rule: type and node are a contract with clients; the wording of messages is not.
+//! Invariant: type and node are a contract with clients; the wording of messages is not.
 
 use std::time::Duration;
 

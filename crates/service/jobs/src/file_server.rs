@@ -1,7 +1,7 @@
 //! The address of the files of tasks, as agents are told it. Main type: [`FileServer`].
 //!
 //! A request names the path of each file, and agents know servers by `primary-uris` of their own configuration. That may
-//! be a puppetserver with other code, so a request names this server, too. The rule: no agent gets a member that it does
+//! be a puppetserver with other code, so a request names this server, too. Invariant: no agent gets a member that it does
 //! not know. A stock pxp-agent, whose requests have none for servers, appends a path to `https://HOST:PORT`; a path that
 //! begins with `@` makes that the user part of an address whose host is named behind it.
 

@@ -1,9 +1,9 @@
-//! Those who know nodes, as a server has them: the inventory and the classifier.
+//! The server's sources of knowledge about nodes: the inventory and the classifier.
 //!
-//! [`Fleet`] is [`Resolve`] over both. The rules: the classifier decides a node's environment only
-//! where somebody has made groups (the shipped ones would put every node into `production`); a rule
-//! is evaluated by PuppetDB where there is one, and here over the embedded inventory otherwise; what
-//! looks at every node does it on a thread of its own, a bounded number at once.
+//! [`Fleet`] is [`Resolve`] over both. Invariants: the classifier decides a node's environment only
+//! if users have made groups (the shipped ones would put every node into `production`); a rule is
+//! evaluated by PuppetDB if there is one, and here over the embedded inventory otherwise; work over
+//! every node runs on a thread of its own, a bounded number at once.
 
 use std::sync::Arc;
 
@@ -27,14 +27,14 @@ const PUPPET_VERSION: &str = "puppetversion";
 pub struct Fleet {
     inventory: Inventory,
     classifier: Classifier,
-    /// Who may look at every node now.
+    /// Permits for work that reads every node.
     classifications: Arc<Semaphore>,
 }
 
 // === impl Fleet ===
 
 impl Fleet {
-    /// Over both.
+    /// Combines this inventory and this classifier.
     pub fn new(inventory: Inventory, classifier: Classifier) -> Self {
         Self {
             inventory,
@@ -43,8 +43,8 @@ impl Fleet {
         }
     }
 
-    /// Rules over every node keep a core busy for so long that no thread which answers others may
-    /// do it.
+    /// Runs work over every node on a blocking thread: it keeps a core busy for so long that no
+    /// thread which serves other requests may run it.
     async fn apart<T: Send + 'static>(
         &self,
         known: Snapshot,
@@ -132,8 +132,8 @@ impl Resolve for Fleet {
         self.certnames(&Query::ast(query)).await
     }
 
-    /// The nodes whose last catalog was of it; and, as long as most nodes had none from here (an
-    /// embedded inventory), those that are classified into it.
+    /// The nodes whose last catalog was of this environment; and, as long as most nodes had no
+    /// catalog from here (an embedded inventory), those that are classified into it.
     async fn whole_environment(&self, environment: &str) -> Result<Vec<String>, ResolveError> {
         let mut found = names(self.inventory.environment_nodes(environment).await?);
         if let Some(known) = self.inventory.all_facts() {
@@ -213,7 +213,7 @@ impl From<Report> for RunReport {
         Self {
             hash: Some(report.hash).filter(|hash| !hash.is_empty()),
             configuration_version: report.configuration_version,
-            // Agents send reports, and PuppetDB stores what they say.
+            // Reports come from agents, and PuppetDB stores their content unchecked.
             code_id: report.code_id.and_then(|id| id.parse().ok()),
             environment: report.environment,
             noop: None,
@@ -234,7 +234,7 @@ fn names(certnames: Vec<Certname>) -> Vec<String> {
     certnames.iter().map(ToString::to_string).collect()
 }
 
-/// A node as rules see it.
+/// A node in the form that rules are evaluated on.
 fn facts(certname: &Certname, record: Option<&NodeRecord>) -> NodeFacts {
     let named = NodeFacts::named(certname.clone());
     let Some(record) = record else { return named };

@@ -1,6 +1,6 @@
 //! Following a job: what it tells as it goes on, or only that it is over.
 //!
-//! The rule: whoever waits for the end alone costs the job nothing; no agent is asked to send output
+//! Invariant: whoever waits for the end alone costs the job nothing; no agent is asked to send output
 //! for him, and no event is read.
 
 use store::JobNumber;

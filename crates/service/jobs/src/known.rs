@@ -1,6 +1,6 @@
 //! A node of the embedded inventory as rules see it: [`Known`].
 //!
-//! The rule: nothing of its facts is copied, for a group's rule is asked of every node there is.
+//! Invariant: nothing of its facts is copied, for a group's rule is asked of every node there is.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,7 @@
-//! Nodes that are reached over SSH, by the word of one job: [`OverSsh`].
+//! Nodes that one job requests to be reached over SSH: [`OverSsh`].
 //!
-//! The rule: the engine carries these connections sealed and cannot read them; whoever sealed them
-//! opens them when the run starts.
+//! Invariant: the engine carries these connections sealed and cannot read them; the component that
+//! sealed them opens them when the run starts.
 
 use std::collections::HashMap;
 
@@ -11,28 +11,29 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-/// How a run's node is reached.
+/// The connection through which a run's node is reached.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Via {
-    /// By its agent.
+    /// Through its agent.
     #[default]
     Agent,
-    /// By the fabric's stand-in.
+    /// Over SSH, through the fabric.
     Ssh,
 }
 
-/// Which nodes of a job are reached over SSH although they might have an agent, and how.
+/// The nodes of a job that are reached over SSH although they might have an agent, with their
+/// connections.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OverSsh {
     sealed: Vec<String>,
-    /// Places in `sealed`: thousands of nodes share one connection.
+    /// Indexes into `sealed`: thousands of nodes share one connection.
     nodes: HashMap<Certname, usize>,
 }
 
 // === impl OverSsh ===
 
 impl OverSsh {
-    /// These nodes are reached by this connection. A node that has one already keeps it.
+    /// Adds nodes that are reached by this connection. A node that has one already keeps it.
     pub fn add(&mut self, nodes: impl IntoIterator<Item = Certname>, sealed: String) {
         let place = self.sealed.len();
         self.sealed.push(sealed);
@@ -41,7 +42,7 @@ impl OverSsh {
         }
     }
 
-    /// Whether a node has one.
+    /// True if the node has an SSH connection.
     pub fn has(&self, node: &Certname) -> bool {
         self.nodes.contains_key(node)
     }

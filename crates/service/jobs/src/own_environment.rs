@@ -1,7 +1,7 @@
 //! The environment that each node is in, to which the right to run code on it is bound:
 //! [`outside`].
 //!
-//! The rule: the classifier decides; where it says nothing, the node's last Puppet run does, and
+//! Invariant: the classifier decides; where it says nothing, the node's last Puppet run does, and
 //! before the first run the node is in [`UNKNOWN_ENVIRONMENT`]. A node whose groups do not agree
 //! is in no environment.
 

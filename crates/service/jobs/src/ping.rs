@@ -1,4 +1,4 @@
-//! Pings: is the agent there, and how far away. Main function: [`all`].
+//! Pings: check that agents respond, and measure the round trip. Main function: [`all`].
 
 use std::time::Duration;
 
@@ -13,16 +13,16 @@ use crate::ask::{AskError, Asks};
 use crate::clock::Clock;
 use crate::defaults::PINGS;
 
-/// What came of one ping.
+/// The result of one ping.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ping {
-    /// The node.
+    /// Certname of the node that was pinged.
     pub certname: Certname,
-    /// The round trip, or why there was none.
+    /// The round trip, or the reason that there was none.
     pub result: Result<Duration, AskError>,
 }
 
-/// Pings every node, a bounded number at once; in the order asked.
+/// Pings every node, a bounded number at once; results in the order asked.
 pub(crate) async fn all(
     asks: &Asks,
     fabric: &Fabric,

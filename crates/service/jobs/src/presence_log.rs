@@ -1,6 +1,6 @@
 //! The log of connected nodes: [`PresenceLog`].
 //!
-//! The rules: after a restart, however the last server ended, the nodes that were connected then are
+//! Invariants: after a restart, however the last server ended, the nodes that were connected then are
 //! known ([`connected_before`]); and the end of a server is no disconnection, so nothing is written
 //! after its shutdown begins.
 

@@ -1,8 +1,8 @@
-//! What a command or a script left behind, in Bolt's form: `stdout`, `stderr`, `merged_output`, `exit_code`,
-//! and an error if it failed.
+//! Results of commands and scripts, in Bolt's form: `stdout`, `stderr`, `merged_output`,
+//! `exit_code`, and an error if it failed.
 //!
-//! The rule: how it ended is read from what the agent says of the process; of the task that stands in for
-//! it, from what that task says.
+//! Invariant: the outcome is read from the agent's report on the process; if a task ran instead,
+//! from that task's result.
 
 use pxp::action::ActionResult;
 use serde_json::{Map, Value, json};
@@ -13,7 +13,7 @@ use crate::state::RunState;
 /// The kind of a program's own failure.
 const KIND_COMMAND: &str = "puppetlabs.tasks/command-error";
 
-/// The result of a module of the agent.
+/// Shapes the result of a module of the agent.
 pub(crate) fn shape(outcome: &ActionResult, known: Circumstances) -> Shaped {
     let stdout = outcome.stdout.as_deref().unwrap_or_default();
     if outcome.exitcode != 0 && outcome::is_agents_error(stdout) {
@@ -53,8 +53,8 @@ pub(crate) fn shape(outcome: &ActionResult, known: Circumstances) -> Shaped {
     }
 }
 
-/// The result of the task that stands in for the module: a task that ran its program has succeeded, however
-/// that ended.
+/// Shapes the result of the task that replaces the module: such a task succeeds if it could run the
+/// program, whatever the program's exit code.
 pub(crate) fn of_task(outcome: &ActionResult, known: Circumstances) -> Shaped {
     let stdout = outcome.stdout.as_deref().unwrap_or_default();
     let told: Value = serde_json::from_str(stdout).unwrap_or_default();

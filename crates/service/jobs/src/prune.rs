@@ -1,6 +1,6 @@
 //! Deleting old jobs: a reconciler on a timer, with a nudge.
 //!
-//! The rule: only jobs that are over and older than the threshold go; a failure is logged and the
+//! Invariant: only jobs that are over and older than the threshold go; a failure is logged and the
 //! next round tries again.
 
 use std::path::{Path, PathBuf};

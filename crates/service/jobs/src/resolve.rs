@@ -1,7 +1,7 @@
 //! The interface through which the engine looks up nodes: PuppetDB or the embedded inventory, and
 //! the classifier.
 //!
-//! [`Resolve`] is the one interface, [`Nobody`] a server that has neither. Invariant: a source that
+//! [`Resolve`] is the one interface, also for a server that has neither. Invariant: a source that
 //! cannot answer returns the reason; an empty answer means that there is nothing.
 
 use std::fmt;
@@ -72,7 +72,7 @@ pub enum Classified {
     Conflict(String),
 }
 
-/// Dependencies between nodes.
+/// Dependencies between the Puppet runs of nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EnvironmentGraph {
     /// `(first, then)`: the second starts when the first has finished.

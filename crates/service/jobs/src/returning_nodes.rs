@@ -1,6 +1,6 @@
 //! Nodes that are expected back after a restart of the server: [`ReturningNodes`].
 //!
-//! The rules: a node is expected back from the start until it comes, or until the grace is over; one that
+//! Invariants: a node is expected back from the start until it comes, or until the grace is over; one that
 //! came and went again is away like any other; and a node is removed only when the fabric has it, so a
 //! caller that reads these first and the connected nodes then misses none.
 

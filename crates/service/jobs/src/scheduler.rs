@@ -1,6 +1,6 @@
 //! Who may start next: a bound for each pool of slots, a bound per job, and turns between the jobs.
 //!
-//! [`Scheduler`] counts; it knows nothing of nodes or time. The rule: slots taken never pass the
+//! [`Scheduler`] counts; it knows nothing of nodes or time. Invariant: slots taken never pass the
 //! limit of their [`Pool`] or a job's own (except by [`Scheduler::resume`], for runs that were already
 //! going when the engine started), and a job with waiting runs gets a turn before another of its pool
 //! gets two. Pools do not wait for each other.

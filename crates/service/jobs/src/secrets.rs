@@ -1,7 +1,7 @@
-//! What tasks marked as `_sensitive`, for the plans that ran them: [`Jobs::secrets`].
+//! Values that tasks marked as `_sensitive`, for the plans that ran them: [`Jobs::secrets`].
 //!
-//! The rule: a secret leaves the store sealed and stands in clear only in what this gives, which is for
-//! no log, journal or answer.
+//! Invariant: a secret leaves the store sealed and is in clear only in the returned value, which
+//! must not go into a log, journal or API answer.
 
 use std::collections::HashMap;
 
@@ -10,21 +10,21 @@ use store::{JobNumber, RunRow, StoreError};
 
 use crate::handle::Jobs;
 
-/// What a node told in secret.
+/// A secret value that a node returned.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Secret {
-    /// As the task told it.
+    /// The value as the task returned it.
     Open(Value),
-    /// It was sealed with another key than the server has now, or altered.
+    /// The value was sealed with another key than the server has now, or altered.
     Unreadable,
 }
 
 // === impl Jobs ===
 
 impl Jobs {
-    /// What the tasks of these runs marked as `_sensitive`, by certname. The runs are of one job, in the
-    /// order of the names. Only jobs of plans that this server runs have any.
+    /// The values that the tasks of these runs marked as `_sensitive`, by certname. The runs are of
+    /// one job, in the order of the names. Only jobs of plans that this server runs have any.
     pub async fn secrets(
         &self,
         job: JobNumber,
@@ -46,7 +46,7 @@ impl Jobs {
     }
 }
 
-/// Never the value.
+/// Leaves out the value.
 impl std::fmt::Debug for Secret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {

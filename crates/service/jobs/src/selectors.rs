@@ -1,8 +1,8 @@
 //! Nodes as users type them: names, short names, globs and regular expressions. Main types: [`NodeSelectors`] and
 //! [`SelectorError`].
 //!
-//! The invariant: a selector gives nodes that are known, or an error that names it; a short name gives exactly one
-//! node. A regular expression runs in linear time, so no pattern can keep a core busy.
+//! Invariant: a selector gives nodes that are known, or an error that names it; a short name gives
+//! exactly one node. A regular expression runs in linear time, so no pattern can keep a core busy.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use regex::{Regex, RegexBuilder};
 
 use crate::defaults::{PATTERN_BYTES, PATTERN_PROGRAM_BYTES, SELECTOR_PATTERNS, SELECTOR_PROBLEMS};
 
-/// What a user typed to name nodes.
+/// Node selectors as typed by a user.
 #[derive(Clone, Debug)]
 pub struct NodeSelectors(Vec<NodeSelector>);
 
@@ -23,11 +23,12 @@ enum NodeSelector {
     Pattern(String, Regex),
 }
 
-/// Why selectors do not give nodes. All selectors that fail are named, up to [`SELECTOR_PROBLEMS`].
+/// Reason that selectors give no nodes. All selectors that fail are named, up to
+/// [`SELECTOR_PROBLEMS`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SelectorError {
-    /// A name that is no certname and no pattern.
+    /// A name that is neither a certname nor a pattern.
     #[error("`{selector}` is not a certname: {reason}")]
     Name {
         /// The selector as typed.
@@ -35,7 +36,7 @@ pub enum SelectorError {
         /// The rule that it breaks.
         reason: String,
     },
-    /// A glob or regular expression that cannot be read.
+    /// A glob or regular expression with a syntax error.
     #[error("the pattern `{selector}` cannot be used: {reason}")]
     Pattern {
         /// The selector as typed.
@@ -46,7 +47,7 @@ pub enum SelectorError {
     /// More patterns than one request may have.
     #[error("{0} patterns are given; one command takes at most {SELECTOR_PATTERNS}")]
     TooManyPatterns(usize),
-    /// Selectors without a node, or with several where one is meant.
+    /// Selectors without a node, or a short name with several.
     #[error("{}", problems.join("; "))]
     Unmatched {
         /// One sentence for each selector.
@@ -57,7 +58,7 @@ pub enum SelectorError {
 // === impl NodeSelectors ===
 
 impl NodeSelectors {
-    /// Reads `web1`, `web*`, `web[12].example.com` and `/^web\d+/`.
+    /// Parses selectors such as `web1`, `web*`, `web[12].example.com` and `/^web\d+/`.
     pub fn parse(texts: &[String]) -> Result<Self, SelectorError> {
         let patterns = texts.iter().filter(|text| is_pattern(text)).count();
         if patterns > SELECTOR_PATTERNS {
@@ -204,13 +205,15 @@ fn pattern(text: &str) -> Result<Regex, SelectorError> {
     built.map_err(|error| refused(last_line(&error.to_string())))
 }
 
-/// What the library says of an expression is a drawing; its last line is the cause.
+/// The last line of a regular expression error: the library draws the expression, then gives the
+/// cause.
 fn last_line(text: &str) -> String {
     let line = text.lines().last().unwrap_or_default();
     line.strip_prefix("error: ").unwrap_or(line).to_owned()
 }
 
-/// The expression of a shell's glob, anchored at both ends; `None` if a bracket is not closed.
+/// The regular expression of a shell glob, anchored at both ends; `None` if a bracket is not
+/// closed.
 fn glob(text: &str) -> Option<String> {
     let mut expression = "^".to_owned();
     let mut rest = text.chars();

@@ -1,7 +1,7 @@
 //! Commands that were answered with an error while their job may have been kept.
 //!
 //! [`Withdrawals`] is a directory with an empty file for each such job, named by one of its
-//! transactions. The rule: the file is durable before the caller is answered, and goes when nothing
+//! transactions. Invariant: the file is durable before the caller is answered, and goes when nothing
 //! of the job can start any more; so not even a restart starts what was answered with an error.
 
 use std::collections::HashSet;

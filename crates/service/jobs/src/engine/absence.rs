@@ -1,6 +1,6 @@
 //! Nodes that go away while a run of theirs is in flight.
 //!
-//! The rule: the job's events say so at the next tick, and again when the node is back; the run stays
+//! Invariant: the job's events say so at the next tick, and again when the node is back; the run stays
 //! in flight, since only its agent knows how the action goes. It is given up after the time that a
 //! silent node has (as in Puppet Enterprise, 35 requests 12 s apart).
 

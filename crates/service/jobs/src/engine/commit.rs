@@ -1,10 +1,10 @@
-//! From decided to durable.
+//! Commits: from decided changes to durable ones.
 //!
-//! The rule: one commit at a time, in the order of the [ledger](super::ledger), and nothing that
-//! follows from a change happens before its commit. What fails for now (a full disk, a database
-//! that is away) is tried again until it works; what the store refuses for good is
-//! [handed back](Halt::Refused) alone, so that it holds up nothing behind it; and a store that takes
-//! nothing any more ends the engine.
+//! Invariant: one commit at a time, in the order of the [ledger](super::ledger), and no action that
+//! follows from a change happens before its commit. A temporary failure (a full disk, a database
+//! that is away) is retried until the commit works; a change that the store refuses permanently is
+//! [handed back](Halt::Refused) alone, so that it holds up nothing behind it; and a store that
+//! accepts no more writes ends the engine.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ impl Engine {
         self.committing.spawn(write(store, metrics, entries));
     }
 
-    /// A commit is durable: what was to follow, follows.
+    /// Runs the actions that follow a durable commit.
     pub(super) fn committed(&mut self, committed: Committed) {
         let mut outgoing = Vec::new();
         let mut touched = HashSet::new();
@@ -92,7 +92,7 @@ impl Engine {
         }
     }
 
-    /// Tells who keeps something until such a job is over.
+    /// Notifies those who wait for the end of a job of Puppet runs.
     fn puppet_ended(&self, key: JobKey) {
         let job = self.book.jobs.get(&key);
         if job.is_some_and(|job| job.kind == Kind::Puppet) {
@@ -114,7 +114,7 @@ impl Engine {
     }
 }
 
-/// Writes `entries`, all at once if the store lets it.
+/// Writes `entries`, all at once if the store accepts that.
 async fn write(store: Store, metrics: Arc<Metrics>, entries: Vec<(Change, After)>) -> Committed {
     let (mut applied, mut left) = (Vec::with_capacity(entries.len()), entries);
     let (mut repeated, mut halt) = (false, None);
@@ -135,7 +135,7 @@ async fn write(store: Store, metrics: Arc<Metrics>, entries: Vec<(Change, After)
                 halt = Some(Halt::Gone(error));
                 break;
             }
-            // One of them is refused: the halves tell which.
+            // One of them is refused: halving finds it.
             error if is_final(&error) && size > 1 => size /= 2,
             error if is_final(&error) => {
                 let (change, after) = left.remove(0);
@@ -162,7 +162,7 @@ async fn write(store: Store, metrics: Arc<Metrics>, entries: Vec<(Change, After)
     }
 }
 
-/// Whether the same change would be refused again.
+/// True if the same change would be refused again.
 fn is_final(error: &StoreError) -> bool {
     matches!(
         error,

@@ -1,6 +1,6 @@
 //! A new job: its runs are decided, committed and only then sent.
 //!
-//! The rule: one transaction holds the job, its runs, their transaction ids and the first events.
+//! Invariant: one transaction holds the job, its runs, their transaction ids and the first events.
 //! Runs that get a slot at once are marked in it, so that no second commit precedes their request.
 
 use std::sync::Arc;
@@ -27,15 +27,15 @@ use crate::state::{JobState, RunState};
 use crate::tally::{Stop, Tally};
 use crate::verdict::Verdict;
 
-/// The first thing that becomes of a run.
+/// The first step of a run.
 enum RunBegin {
-    /// It is over before it began.
+    /// The run is over before it began.
     Refused(Verdict),
-    /// It starts when it gets a slot.
+    /// The run starts when it gets a slot.
     Ready(Via, Presence),
-    /// It waits for its node or for its batch.
+    /// The run waits for its node or for its batch.
     Waits {
-        /// The node counts as being there.
+        /// The node counts as connected.
         is_there: bool,
     },
 }
@@ -68,7 +68,7 @@ impl Engine {
             mut trace,
         } = prepared;
         let key = self.new_key();
-        // A plan that goes on after a restart is quicker than the nodes that come back.
+        // A plan that goes on after a restart is quicker than the nodes that reconnect.
         let after_restart = after_restart && Instant::now() < self.recovering_until;
         let mut rollout = Rollout::new(&options, targets.len());
         let batches: Vec<u32> = rollout.batch_of_each().collect();
@@ -90,7 +90,7 @@ impl Engine {
             .iter()
             .filter(|begin| matches!(begin, RunBegin::Ready(..)))
             .count();
-        // Too many failed before anything was sent: then nothing is.
+        // If too many failed before anything was sent, nothing is sent.
         let wanted = if rollout.is_exceeded() { 0 } else { ready };
         let mut slots = self
             .scheduler
@@ -158,7 +158,7 @@ impl Engine {
             row.states.push(JobState::Running.as_str().to_owned());
         }
         if let Some((state, event)) = tally.end() {
-            // No node is there: the job is over in the transaction that makes it.
+            // No node is connected: the job is over in the transaction that makes it.
             row.states.push(state.as_str().to_owned());
             row.events.push(events::job_ended(event, state, at_ms));
             row.sealed = None;
@@ -197,7 +197,7 @@ impl Engine {
         });
     }
 
-    /// The job is durable: the caller learns its number, and the marked runs are sent.
+    /// Handles a durable job: the caller gets its number, and the requests of marked runs are sent.
     pub(super) fn inserted(&mut self, inserted: Inserted) {
         let Inserted {
             key,
@@ -230,7 +230,7 @@ impl Engine {
             return self.scheduler.remove(key);
         }
         let since = draft.since;
-        // Not after its runs.
+        // The job must not begin after its runs.
         let begin = Instant::now();
         let mut job = draft.into_job(number, &self.parts.patience);
         if job.started {
@@ -260,8 +260,8 @@ impl Engine {
         self.advance(key);
     }
 
-    /// Whether a node of a new job may start at once. Nodes of later batches are looked at when they have their turn;
-    /// only what is known against them for good is told now.
+    /// The first step of a node's run in a new job. Nodes of later batches are checked at their
+    /// turn; only permanent reasons against them count now.
     fn begin_of(
         &self,
         target: &Target,
@@ -292,7 +292,7 @@ impl Engine {
     }
 }
 
-/// A node that is not asked: its run is over before it began.
+/// The row of a node that is not asked: its run is over before it began.
 fn refused(
     kind: Kind,
     certname: &Certname,

@@ -1,8 +1,8 @@
-//! From durable to the nodes.
+//! Delivery of durable requests to the nodes.
 //!
-//! The rules: a request is built here alone, from a run
-//! whose mark is durable; whether the fabric took it, the run learns; and nothing about a run
-//! (query, credit, cancel) is sent before its request is handed over, since it might overtake it.
+//! Invariants: a request is built here alone, from a run whose mark is durable; the run gets the
+//! result of handing it to the fabric; and nothing about a run (query, credit, cancel) is sent
+//! before its request is handed over, since it might overtake it.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -54,7 +54,7 @@ impl Engine {
         });
     }
 
-    /// The fabric took requests, or refused them.
+    /// Handles the result of handing requests to the fabric.
     pub(super) fn delivered(&mut self, requests: Vec<HandedOver>) {
         let mut outgoing = Vec::new();
         for HandedOver { run, result } in requests {
@@ -66,7 +66,7 @@ impl Engine {
         self.send(outgoing);
     }
 
-    /// What had to wait for the request.
+    /// The messages that had to wait for the request.
     fn handed_over(&mut self, key: RunKey) -> Vec<Outgoing> {
         let Some(flying) = self.book.flying(key) else {
             return Vec::new();
@@ -101,7 +101,7 @@ impl Engine {
         }
     }
 
-    /// The mark of a run is durable: its request, unless the job was stopped meanwhile.
+    /// The request of a run whose mark is durable, unless the job was stopped meanwhile.
     pub(super) fn marked(&mut self, key: RunKey, ours: bool) -> Option<Outgoing> {
         count(&self.parts.metrics.runs_started);
         let job = self.book.jobs.get(&key.job)?;
@@ -127,7 +127,7 @@ impl Engine {
         self.request(key)
     }
 
-    /// The request once more, of which nothing has reached the node: unless the job was stopped
+    /// The request again, after nothing of it has reached the node, unless the job was stopped
     /// meanwhile.
     pub(super) fn request_again(&mut self, key: RunKey) -> Option<Outgoing> {
         if self.is_stopping(key) {
@@ -142,7 +142,7 @@ impl Engine {
         job.is_some_and(|job| job.tally.stopping() != Stop::No)
     }
 
-    /// The request of a run that flies.
+    /// The request of a run in flight.
     pub(super) fn request(&mut self, key: RunKey) -> Option<Outgoing> {
         let job = self.book.jobs.get(&key.job)?;
         let run = job.runs.get(key.index)?;
@@ -199,7 +199,7 @@ impl Engine {
         capabilities.extended_requests.then_some(true)
     }
 
-    /// The servers of files, for an agent that takes the member `file_servers`.
+    /// The file servers, for an agent that takes the member `file_servers`.
     fn file_servers_for(&self, run: &Run) -> Vec<String> {
         let capabilities = self.presence_of(run).and_then(|it| it.capabilities);
         let takes = capabilities.is_some_and(|known| known.file_servers);
@@ -207,7 +207,8 @@ impl Engine {
         server.map(FileServer::url).into_iter().collect()
     }
 
-    /// Whether the agent of a run announces no extensions: a pxp-agent, or an agent behind a stock broker.
+    /// True if the agent of a run announces no extensions: a pxp-agent, or an agent behind a stock
+    /// broker.
     fn is_stock(&self, run: &Run) -> bool {
         let presence = self.presence_of(run);
         presence.is_some_and(|it| it.capabilities.is_none())
@@ -227,7 +228,7 @@ impl Engine {
         }
     }
 
-    /// Asks the agent how a run goes.
+    /// A status query to the agent of a run.
     pub(super) fn query(&mut self, key: RunKey) -> Option<Outgoing> {
         if !self.book.flying(key)?.handed_over {
             return None;
@@ -252,7 +253,8 @@ impl Engine {
         Some(Outgoing::one(message))
     }
 
-    /// Tells the agent to end a run; at the latest when it has been handed over.
+    /// A request to cancel a run's action; it is sent once the run's own request has been handed
+    /// over.
     pub(super) fn cancel(&mut self, key: RunKey) -> Option<Outgoing> {
         if !self.book.flying(key)?.handed_over {
             return None;
@@ -287,7 +289,7 @@ impl Engine {
         Some(Outgoing::one(message))
     }
 
-    /// Tells the agent that a run's outcome is safe.
+    /// The acknowledgement that a run's outcome is durable.
     pub(super) fn acknowledgement(&self, key: RunKey) -> Option<Outgoing> {
         let run = self.book.run(key)?;
         let body = Body::OutcomeAck {

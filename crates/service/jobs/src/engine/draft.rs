@@ -1,7 +1,7 @@
 //! A job before it has a number.
 //!
-//! [`Prepared`] is what the engine is handed, a [`Draft`] what it keeps while the job is inserted;
-//! [`NotRun`] tells why nothing came of it.
+//! [`Prepared`] is the engine's input, a [`Draft`] is kept while the job is inserted; [`NotRun`] is
+//! the reason that it was not run.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::{Duration, SystemTime};
@@ -23,9 +23,9 @@ use crate::tally::Tally;
 use crate::trace::JobTrace;
 use crate::verdict::Verdict;
 
-/// A job that has been checked and sealed; what is left is to commit and to run it.
+/// A job that has been checked and sealed; it only has to be committed and run.
 pub(crate) struct Prepared {
-    /// Everything but the runs.
+    /// The job's row, without its runs.
     pub(crate) row: NewJob,
     pub(crate) targets: Vec<Target>,
     pub(crate) kind: Kind,
@@ -34,7 +34,8 @@ pub(crate) struct Prepared {
     pub(crate) concurrency: Option<usize>,
     pub(crate) rollout: RolloutOptions,
     pub(crate) noop: bool,
-    /// It is a step of a plan of this server, which may read what tasks mark as `_sensitive`.
+    /// The job is a step of a plan of this server, which may read the values that tasks mark as
+    /// `_sensitive`.
     pub(crate) keeps_secrets: bool,
     /// As in [`TaskRequest`](crate::TaskRequest).
     pub(crate) after_restart: bool,
@@ -44,11 +45,11 @@ pub(crate) struct Prepared {
 /// A node of a new job.
 pub(crate) struct Target {
     pub(crate) certname: Certname,
-    /// Why it is not asked at all.
+    /// Reason that the node is not asked at all.
     pub(crate) refusal: Option<Verdict>,
 }
 
-/// An insertion that came to its end.
+/// A completed insertion.
 pub(super) struct Inserted {
     pub(super) key: JobKey,
     pub(super) outcome: Result<JobNumber, StoreError>,
@@ -56,15 +57,15 @@ pub(super) struct Inserted {
     pub(super) reply: oneshot::Sender<Result<JobNumber, NotRun>>,
 }
 
-/// Why a task that was handed over was not run.
+/// Reason that a submitted task was not run.
 #[derive(Debug)]
 pub(crate) enum NotRun {
-    /// Nothing was kept.
+    /// Nothing was stored.
     Store(StoreError),
-    /// The store was lost at the commit: the job may be there, and is withdrawn.
+    /// The store was lost at the commit: the job may be stored, and is withdrawn.
     InDoubt {
         source: StoreError,
-        /// Not even after a restart.
+        /// The job does not start even after a restart.
         never_starts: bool,
     },
 }
@@ -87,14 +88,14 @@ pub(super) struct Draft {
     pub(super) failed: Vec<Certname>,
     pub(super) tally: Tally,
     pub(super) trace: Option<JobTrace>,
-    /// When its commit began.
+    /// Start of the job's commit.
     pub(super) since: SystemTime,
 }
 
 // === impl Prepared ===
 
 impl Prepared {
-    /// With all that a restarted engine needs to run it, sealed in its row.
+    /// Seals into the job's row all that a restarted engine needs to run it.
     pub(crate) fn sealed(mut self, seal: &SealKey) -> Self {
         let dispatch = Dispatch {
             action: self.action.clone(),

@@ -1,7 +1,7 @@
-//! Errors in the place of an outcome: what they prove, and what a status query adds.
+//! Errors in place of an outcome: the conclusions from them, and from a status query.
 //!
-//! The rule: a run ends as "did not run" only on a proof ([`Evidence`]). An error without one is kept as
-//! a [`Claim`] while the agent is asked for the status; the answer, or its absence, ends the run.
+//! Invariant: a run ends as "did not run" only on a proof ([`Evidence`]). An error without one is
+//! kept as a [`Claim`] while a status query is under way; the answer, or its absence, ends the run.
 
 use pxp::action::ActionResult;
 use tokio::time::Instant;
@@ -17,16 +17,16 @@ use crate::verdict::{Evidence, Speaker, Verdict};
 // === impl Engine ===
 
 impl Engine {
-    /// An `rpc_error_message` about a run.
+    /// Handles an `rpc_error_message` about a run.
     pub(super) fn told_error(&mut self, key: RunKey, words: &str) {
-        // What is decided already stays; the agent says it again once that is durable.
+        // Earlier decisions stay; the agent sends the error again once they are durable.
         if self.book.flying(key).is_none_or(|flying| flying.shaping) || self.fall_back(key, words) {
             return;
         }
         let evidence = Evidence::of_rpc_error(words, self.speaker(key));
         let accepted = self.was_accepted(key);
         match evidence {
-            // It was taken before, so this is about a repetition of the request.
+            // The request was accepted before, so the error is about a repetition of it.
             Evidence::NotRun if accepted && Evidence::is_of_validation(words) => {
                 self.claim(key, Evidence::Unproved, words);
             }
@@ -38,13 +38,13 @@ impl Engine {
         }
     }
 
-    /// An `error_message` that answers the request of a run.
+    /// Handles an `error_message` that answers the request of a run.
     pub(super) fn told_pcp_error(&mut self, key: RunKey, from_broker: bool, words: &str) {
         let evidence = Evidence::of_pcp_error(words);
         if evidence != Evidence::NotRun || self.was_accepted(key) {
             return self.claim(key, Evidence::Unproved, words);
         }
-        // The words of every broker since the first: nothing was delivered.
+        // Every broker since the first uses this text: nothing was delivered.
         let verdict = if from_broker && words == "Not connected." {
             Verdict::NotConnected
         } else {
@@ -53,7 +53,7 @@ impl Engine {
         self.give_up(key, &verdict);
     }
 
-    /// Keeps the error and asks the agent how the run went.
+    /// Keeps the error and sends a status query to the agent.
     fn claim(&mut self, key: RunKey, evidence: Evidence, words: &str) {
         let (now, patience) = (Instant::now(), self.parts.patience);
         let Some(flying) = self.book.flying(key) else {
@@ -66,8 +66,8 @@ impl Engine {
         self.send(query.into_iter().collect());
     }
 
-    /// The end of a run that a status answer calls over, where the answer is no result: the agent's own
-    /// error stands in it, or it is empty and an error came before.
+    /// The verdict on a run that is over by a status answer without a result: the answer has the
+    /// agent's own error, or it is empty and an error came before.
     pub(super) fn verdict_of_status(
         &mut self,
         key: RunKey,
@@ -93,7 +93,7 @@ impl Engine {
         Some(self.verdict_of_error(key, evidence, &words))
     }
 
-    /// No status answer will come: the error that came before is all there is.
+    /// Ends a run for which no status answer will come, by the error that came before.
     pub(super) fn settle_by_claim(&mut self, key: RunKey) {
         if let Some(verdict) = self.claimed(key) {
             self.give_up_as_told(key, &verdict);

@@ -1,7 +1,8 @@
-//! Agents without the module that does what a job wants: they get the task that does the same.
+//! Task fallback for agents without the module that a job needs: they get the task that does the
+//! same.
 //!
-//! The rule: which way a run goes is durable before its second request is sent, so that its outcome is
-//! read rightly after a restart, too.
+//! Invariant: the choice is durable before the second request of a run is sent, so that its outcome
+//! is read correctly after a restart, too.
 
 use std::collections::HashSet;
 
@@ -20,7 +21,8 @@ use crate::puppet;
 // === impl Engine ===
 
 impl Engine {
-    /// The agent refused a request with these words. `true`: it has no such module, and gets the task.
+    /// Handles a refusal with this message. `true`: the agent has no such module, and gets the
+    /// task.
     pub(super) fn fall_back(&mut self, key: RunKey, words: &str) -> bool {
         let at_ms = self.parts.clock.now_ms();
         let Some(job) = self.book.jobs.get_mut(&key.job) else {
@@ -52,13 +54,13 @@ impl Engine {
         true
     }
 
-    /// That the task is sent is durable.
+    /// The task's request, once the decision to send it is durable.
     pub(super) fn fell_back(&mut self, key: RunKey) -> Option<Outgoing> {
         self.book.flying(key)?;
         self.request_again(key)
     }
 
-    /// The nodes of a job that got the task, before this engine's start.
+    /// The nodes of a job that got the task before this engine's start.
     pub(super) async fn fallen_back(&self, job: JobNumber) -> Result<HashSet<String>, StoreError> {
         let (mut found, mut from) = (HashSet::new(), 0);
         loop {
@@ -77,7 +79,8 @@ impl Engine {
     }
 }
 
-/// An agent that cannot do something, with no task that could, says only that it does not know the action.
+/// Explains the message of an agent that lacks an action for which there is no task: it reports
+/// only that the action is unknown.
 pub(super) fn explained(action: Option<&Action>, words: &str) -> String {
     let asked = action.map(|action| (&*action.module, &*action.action));
     if let Some((puppet::MODULE, _)) = asked
@@ -100,7 +103,7 @@ pub(super) fn explained(action: Option<&Action>, words: &str) -> String {
 /// Path at which a stock agent's package installs the module that runs Puppet.
 const PUPPET_MODULE_FILE: &str = "/opt/puppetlabs/pxp-agent/modules/pxp-module-puppet";
 
-/// How agents say that they do not know what they are asked for, pxp-agent's words.
+/// True for the message of agents that do not know the requested module, in pxp-agent's wording.
 fn names_no_module(words: &str) -> bool {
     words.starts_with("unknown module: ") || words.starts_with("unknown action '")
 }

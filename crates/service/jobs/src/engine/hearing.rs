@@ -1,7 +1,7 @@
-//! How long the nodes went unheard.
+//! Time in which the engine did not read the nodes' messages.
 //!
-//! [`Hearing`] without I/O, time is handed in. While there is no room for what nodes send, their
-//! messages wait in the inbox. The rule: that time counts against no node.
+//! [`Hearing`] is without I/O; time is handed in. While the engine has no capacity for messages of
+//! nodes, they wait in the inbox. Invariant: that time counts against no node.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub(super) struct Hearing {
 // === impl Hearing ===
 
 impl Hearing {
-    /// From now on the inbox is read, or not.
+    /// Records that the inbox is read from now on, or not.
     pub(super) fn turn(&mut self, now: Instant, reads: bool) {
         let since = if reads {
             self.deaf_since.take()
@@ -27,13 +27,13 @@ impl Hearing {
         self.deaf_for += since.map_or(Duration::ZERO, |since| now - since);
     }
 
-    /// How long it was unread since the last look.
+    /// Time for which the inbox was unread since the last look.
     pub(super) fn look(&mut self, now: Instant) -> Duration {
         self.turn(now, self.deaf_since.is_none());
         std::mem::take(&mut self.deaf_for)
     }
 
-    /// There was nobody to be heard.
+    /// Discards the unread time, in which no run was in flight.
     pub(super) fn forget(&mut self) {
         *self = Self::default();
     }

@@ -1,8 +1,9 @@
-//! Outcomes for runs that are not in the book: duplicates, forgeries, and the truth come late.
+//! Outcomes for runs that are not in the book: duplicates, forgeries, and real outcomes that come
+//! late.
 //!
-//! The rule: a terminal state stays; a real outcome of a run that was given up is written to the
-//! event log before its agent may forget it. What is no news, or of a run that nobody knows any
-//! more, is acknowledged at once: its agent would say it again for weeks.
+//! Invariant: a terminal state stays; a real outcome of a run that was given up is written to the
+//! event log before its agent may forget it. An outcome that is no news, or of a run that is no
+//! longer known, is acknowledged at once: its agent would otherwise send it again for weeks.
 
 use pcp::Certname;
 use pxp::TransactionId;
@@ -21,7 +22,7 @@ use crate::puppet::said::{self as puppet, Ran};
 use crate::state::RunState;
 use crate::verdict::{clip, is_guess, is_undetermined};
 
-/// Nothing is known any more beside the outcome itself.
+/// Only the outcome itself is still known.
 const LATE: Circumstances = Circumstances {
     stock_agent: false,
     cancelling: None,
@@ -32,10 +33,10 @@ const LATE: Circumstances = Circumstances {
 // === impl Engine ===
 
 impl Engine {
-    /// Asks the store whose outcome this is.
+    /// Looks up in the store the run that the outcome belongs to.
     pub(super) fn look_up(&mut self, certname: &Certname, transaction: TransactionId, said: Said) {
         if self.looking.len() >= LATE_LOOKUPS {
-            // Unacknowledged, so our agents send it again.
+            // Without an acknowledgement, Tutti's own agents send it again.
             return count(&self.parts.metrics.ignored_messages);
         }
         let store = self.parts.store.clone();
@@ -76,7 +77,7 @@ impl Engine {
             return count(&self.parts.metrics.forged_messages);
         }
         if !RunState::parse(&row.state).is_some_and(RunState::is_terminal) {
-            // Its end is in a commit that is under way; the agent will say it again.
+            // The run's end is in a commit that is under way; the agent will send it again.
             return;
         }
         let news = said.tells_something() && row.result.as_deref().is_some_and(is_guess);
@@ -150,12 +151,13 @@ impl Engine {
 // === impl Said ===
 
 impl Said {
-    /// Whether it is more than that nobody knows.
+    /// True if this is more than a report that the outcome cannot be determined.
     fn tells_something(&self) -> bool {
         !matches!(self, Self::Error(words) if is_undetermined(words))
     }
 
-    /// The outcome, if it is a Puppet run's: its job is over, and what it did is not known here.
+    /// The outcome, if it is a Puppet run's: its job is over, and the run's effect is not known
+    /// here.
     fn puppet(&self) -> Option<Ran> {
         let Self::Result(results) = self else {
             return None;
@@ -165,7 +167,7 @@ impl Said {
             .filter(Ran::is_of_puppet)
     }
 
-    /// The outcome, if it is one, and what is told in words.
+    /// The outcome, if there is one, and its description as text.
     fn read(&self) -> (Option<ActionResult>, String) {
         let results = match self {
             Self::Error(words) => return (None, format!("its agent says: {}", clip(words))),

@@ -1,7 +1,7 @@
-//! What is remembered of outcomes that came too late.
+//! Memory of outcomes that came too late.
 //!
-//! [`LateOutcomes`]; the rules: only what is durable counts as logged; the memory is bounded, and
-//! what it forgets is only logged once more.
+//! Invariants of [`LateOutcomes`]: only durable outcomes count as logged; the memory is bounded,
+//! and a forgotten outcome is only logged once more.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -19,7 +19,7 @@ pub(super) struct Late {
     pub(super) transaction: TransactionId,
 }
 
-/// What an agent says of a transaction at its end.
+/// An agent's report on a transaction at its end.
 pub(super) enum Said {
     Result(Box<RawValue>),
     Error(String),
@@ -28,13 +28,13 @@ pub(super) enum Said {
 /// Transactions with a late outcome.
 #[derive(Debug, Default)]
 pub(super) struct LateOutcomes {
-    /// Their event is decided and not durable yet; as many as the ledger holds.
+    /// Transactions whose event is decided and not durable yet; as many as the ledger holds.
     being_logged: HashSet<TransactionId>,
     logged: HashSet<TransactionId>,
     order: VecDeque<TransactionId>,
 }
 
-/// What the store says of a transaction.
+/// The store's answer about a transaction.
 pub(super) struct Looked {
     pub(super) certname: Certname,
     pub(super) transaction: TransactionId,
@@ -45,22 +45,22 @@ pub(super) struct Looked {
 // === impl LateOutcomes ===
 
 impl LateOutcomes {
-    /// Its event is durable.
+    /// True if the transaction's event is durable.
     pub(super) fn is_logged(&self, transaction: &TransactionId) -> bool {
         self.logged.contains(transaction)
     }
 
-    /// Its event is about to be logged. `false`: that is under way already.
+    /// Begins to log the transaction's event. `false`: that is under way already.
     pub(super) fn begin(&mut self, transaction: &TransactionId) -> bool {
         self.being_logged.insert(transaction.clone())
     }
 
-    /// It could not be logged: the next time it comes, that is tried again.
+    /// Forgets a transaction that could not be logged, so that the next report of it is logged.
     pub(super) fn forget(&mut self, transaction: &TransactionId) {
         self.being_logged.remove(transaction);
     }
 
-    /// Its event is durable now.
+    /// Records that the transaction's event is durable.
     pub(super) fn remember(&mut self, transaction: TransactionId) {
         self.being_logged.remove(&transaction);
         if self.order.len() >= LATE_REMEMBERED

@@ -1,4 +1,4 @@
-//! One message on its way to a node, and what became of it.
+//! Messages on their way to nodes, and the results of sending them.
 
 use fabric::SendError;
 use pcp::Message;
@@ -7,12 +7,12 @@ use crate::keys::RunKey;
 
 /// A message for a node.
 pub(super) struct Outgoing {
-    /// Whose request it is, if it is one.
+    /// The run whose request this is; `None` for other messages.
     pub(super) request_of: Option<RunKey>,
     pub(super) message: Message,
 }
 
-/// What became of a request.
+/// The result of handing a request to the fabric.
 pub(super) struct HandedOver {
     pub(super) run: RunKey,
     /// On error, nothing of it was sent.

@@ -1,6 +1,6 @@
 //! Runs whose node is away when their turn comes: [`Parked`].
 //!
-//! The rule: they hold no slot, go on as soon as the node is there, and wait for it no longer than
+//! Invariant: they hold no slot, go on as soon as the node is there, and wait for it no longer than
 //! their grace. A broker that restarts, or a network that is gone for a moment, takes thousands of
 //! nodes away at once; that must not end the rest of a job.
 

@@ -1,6 +1,6 @@
 //! After a restart: what was going on, from the store.
 //!
-//! [`Dispatch`] is what a job keeps sealed to be sent later. The rule: a run that bears the mark is
+//! [`Dispatch`] is what a job keeps sealed to be sent later. Invariant: a run that bears the mark is
 //! asked about and never sent afresh; a run without the mark was certainly not sent. A job that was
 //! [withdrawn](crate::withdrawals) is ended: nothing of it was sent.
 

@@ -1,6 +1,6 @@
 //! Changes that the store refuses for good, whatever the reason (a value that it cannot hold, say).
 //!
-//! The rule: such a change is logged and dropped, and what follows from it does not happen. Its run
+//! Invariant: such a change is logged and dropped, and what follows from it does not happen. Its run
 //! ends as errored, so that its job comes to an end and nothing behind it waits.
 
 use store::{Change, JobChange, RunChange};

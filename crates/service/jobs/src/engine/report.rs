@@ -1,6 +1,6 @@
 //! Ends of Puppet runs: what the agent said, and what the run's report adds.
 //!
-//! The rule: the report is looked up before the end is written, for a bounded time; whoever keeps
+//! Invariant: the report is looked up before the end is written, for a bounded time; whoever keeps
 //! reports and does not answer costs the report's part of the result, never the run's outcome.
 
 use std::sync::Arc;

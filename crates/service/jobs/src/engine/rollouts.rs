@@ -1,6 +1,6 @@
 //! Batches that begin, pauses between them, and failures that end a job.
 //!
-//! The rule: what [`Rollout`](crate::rollout::Rollout) decides is done in the order of the ledger, so a batch is in
+//! Invariant: what [`Rollout`](crate::rollout::Rollout) decides is done in the order of the ledger, so a batch is in
 //! the store as begun before a run of it is marked; and the end of a pause is stored, so a restart of the server
 //! makes it no longer.
 

@@ -1,6 +1,6 @@
 //! Stopping a job.
 //!
-//! The rule: stopping is idempotent and truthful. Runs that wait are skipped, for a slot or for
+//! Invariant: stopping is idempotent and truthful. Runs that wait are skipped, for a slot or for
 //! another try to send a request of which nothing was sent; runs in flight go on
 //! (gently) or are told to end (by force), and where the agent cannot be told, the result says
 //! that the action may still run.

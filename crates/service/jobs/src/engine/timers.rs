@@ -1,6 +1,6 @@
 //! Time, and nodes that come back.
 //!
-//! A reconciler: every tick it looks at all runs in flight and does what is due. The rule: being
+//! A reconciler: every tick it looks at all runs in flight and does what is due. Invariant: being
 //! called too often, or twice, changes nothing; and no run is given up while what its node says
 //! waits unread in the inbox.
 

@@ -1,6 +1,6 @@
 //! When the engine tells of a job and its runs to whoever collects traces.
 //!
-//! The rule: nothing waits for a span, and a job that is not traced costs a look at an empty
+//! Invariant: nothing waits for a span, and a job that is not traced costs a look at an empty
 //! place.
 
 use std::time::SystemTime;

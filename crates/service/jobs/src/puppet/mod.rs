@@ -1,7 +1,7 @@
 //! On-demand Puppet runs: what differs from tasks.
 //!
 //! [`DeployRequest`] is what is asked, [`PuppetFlags`] how Puppet is to run, `said` what an agent told
-//! of it, and `outcome` the shape of what came out. The rule: everything else (commits, requests, at most once, recovery, stops) is the
+//! of it, and `outcome` the shape of what came out. Invariant: everything else (commits, requests, at most once, recovery, stops) is the
 //! engine's, the same as for tasks.
 
 mod flags;

@@ -1,6 +1,6 @@
 //! Which Puppet can be asked for a run on demand. Main function: [`is_too_old`].
 //!
-//! The rule: only a node that is known to be too old is refused. What nobody knows, or what cannot be
+//! Invariant: only a node that is known to be too old is refused. What nobody knows, or what cannot be
 //! read, is left to the node itself.
 
 /// The oldest: `--job-id` came with it, and older ones end with "invalid option".

@@ -1,6 +1,6 @@
 //! Which batch of a job's nodes may start, and until when: the pure half of a rollout.
 //!
-//! [`Rollout`] counts the runs of each batch and says what follows from each end. The rules: a batch begins only
+//! [`Rollout`] counts the runs of each batch and says what follows from each end. Invariants: a batch begins only
 //! when every run of the one before has ended and its pause is over; with more failures than are allowed nothing
 //! begins any more; and a job without `max_failures` goes no further when every node of a batch failed.
 

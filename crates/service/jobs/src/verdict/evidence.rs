@@ -1,6 +1,6 @@
 //! Proofs that an agent's error gives about the action: [`Evidence`].
 //!
-//! The rule: "did not run" needs a proof, since operators repeat such an action. A stock pxp-agent
+//! Invariant: "did not run" needs a proof, since operators repeat such an action. A stock pxp-agent
 //! sends the same message type before an action starts, while it fails and after it ended, so its
 //! words decide; `tutti-agent` and the SSH runner send an error only for an action that did not
 //! start, unless the words say otherwise.

@@ -1,6 +1,6 @@
 //! What the operator reads of a run that is over without an outcome.
 //!
-//! The rule: the cause, the node, and what to do next; words of a node are clipped.
+//! Invariant: the cause, the node, and what to do next; words of a node are clipped.
 
 use std::borrow::Cow;
 use std::fmt;

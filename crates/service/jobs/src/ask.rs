@@ -1,7 +1,7 @@
-//! Blocking requests whose answers somebody waits for: a ping, a node's facts.
+//! Blocking requests with callers that wait for the answers: a ping, a node's facts.
 //!
-//! [`Asks`] knows who waits for which answer. Invariant: an answer counts only from the node that
-//! was asked, and nothing stays behind when the waiter is gone.
+//! [`Asks`] maps each answer to its waiting caller. Invariant: an answer counts only from the node
+//! that was asked, and nothing stays behind when the waiting caller is gone.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -13,22 +13,22 @@ use pxp::{Body, Request, TransactionId};
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 
-/// Why a request was not answered.
+/// Reason that a request was not answered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AskError {
-    /// It could not be sent.
+    /// The request could not be sent.
     #[error(transparent)]
     NotSent(#[from] SendError),
-    /// The agent answered with an error. What it was asked for may have been done.
+    /// The agent answered with an error. The requested action may have been carried out.
     #[error("the agent answered with an error: {0}")]
     Refused(String),
-    /// No answer in time.
+    /// No answer arrived before the timeout.
     #[error(
         "no answer within {} ms; the agent is connected but does not answer (a pxp-agent that runs \
          a blocking action does not)", .0.as_millis()
     )]
     Timeout(Duration),
-    /// The answer is no JSON that can be read.
+    /// The answer is not valid JSON of the expected form.
     #[error("the agent's answer cannot be read: {0}")]
     Unreadable(String),
 }
@@ -45,7 +45,7 @@ struct Waiter {
     answer: oneshot::Sender<Result<Box<RawValue>, String>>,
 }
 
-/// Takes the waiter out when the request ends, or is given up.
+/// Removes the waiting caller when the request ends, or is given up.
 struct Registered<'a> {
     asks: &'a Asks,
     transaction: TransactionId,
@@ -92,7 +92,7 @@ impl Asks {
         }
     }
 
-    /// An answer from `certname`; `false` when nobody waits for it.
+    /// Handles an answer from `certname`; `false` if no caller waits for it.
     pub(crate) fn answered(
         &self,
         transaction: &TransactionId,
@@ -107,7 +107,7 @@ impl Asks {
             return false;
         }
         let answer = answer.map(ToOwned::to_owned).map_err(str::to_owned);
-        // The waiter may have given up just now.
+        // The caller may have given up just now.
         waiting
             .remove(transaction)
             .is_some_and(|waiter| waiter.answer.send(answer).is_ok())

@@ -1,8 +1,9 @@
-//! The time of day, handed in.
+//! The clock of the crate, handed in by the caller.
 //!
-//! [`Clock`] gives the milliseconds that are stored; timers go by tokio's clock. Invariants: nothing
-//! in this crate asks the system for the time elsewhere; and no duration or deadline is a difference of
-//! two times of day, since the machine's clock may be set meanwhile: [`BootClock`] goes on over restarts.
+//! [`Clock`] gives the milliseconds that are stored; timers use tokio's clock. Invariants: nothing
+//! in this crate asks the system for the time elsewhere; and no duration or deadline is a
+//! difference of two times of day, since the machine's clock may be set meanwhile: [`BootClock`]
+//! goes on over restarts.
 
 use std::fmt;
 use std::io;
@@ -12,7 +13,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-/// The time of day.
+/// Source of the time of day and of a steady time.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
     /// Milliseconds since 1970-01-01T00:00:00Z.
     fn now_ms(&self) -> i64;
@@ -24,12 +25,13 @@ pub trait Clock: fmt::Debug + Send + Sync + 'static {
     }
 }
 
-/// The machine's. Its steady clock begins with the time of day in each process.
+/// The machine's clock. Its steady clock begins with the time of day in each process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
-/// The machine's, with a steady clock that begins at the first start after a boot and goes on over restarts of the
-/// process. After a boot it begins with the time of day, which is all that is known of the time without power.
+/// The machine's clock, with a steady clock that begins at the first start after a boot and goes on
+/// over restarts of the process. After a boot it begins with the time of day, since the time
+/// without power is not known otherwise.
 #[derive(Clone, Copy, Debug)]
 pub struct BootClock {
     /// Difference of the steady clock and the time since the boot, in milliseconds.
@@ -61,8 +63,9 @@ impl Clock for SystemClock {
 // === impl BootClock ===
 
 impl BootClock {
-    /// Goes on with the clock that a process of this boot left in the file, or begins one and leaves it there. A file
-    /// that cannot be read or written costs no more than that the clock begins anew in each process.
+    /// Continues the clock that a process of this boot recorded in the file, or begins one and
+    /// records it. If the file cannot be read or written, the clock only begins anew in each
+    /// process.
     pub fn open(path: &Path) -> Self {
         let boot_id = std::fs::read_to_string(BOOT_ID).unwrap_or_default();
         let boot_id = boot_id.trim();
@@ -108,7 +111,8 @@ fn since_boot_ms() -> i64 {
         .saturating_add(of_second_ms)
 }
 
-/// A power cut may leave none or an empty file, which another boot does not miss; so nothing is flushed.
+/// A power cut may leave no file or an empty one, which another boot does not need; so nothing is
+/// flushed.
 fn leave(path: &Path, record: &BootRecord) -> io::Result<()> {
     let directory = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::NamedTempFile::new_in(directory)?;

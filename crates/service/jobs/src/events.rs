@@ -17,14 +17,14 @@ use crate::rollout::{BatchCount, HaltReason};
 use crate::state::{JobState, RunState};
 use crate::verdict::{AwaySince, clip};
 
-/// The run of a node was given up and its real outcome came afterwards. The one event that may
-/// stand behind a job's last.
+/// The run of a node was given up and its real outcome came afterwards. The only event that may
+/// come after a job's last.
 pub const NODE_LATE_OUTCOME: &str = "node_late_outcome";
 
-/// A node's agent has no module for what the job does, and gets a task in its place.
+/// A node's agent has no module for the job's action, and gets a task in its place.
 pub(crate) const NODE_AS_TASK: &str = "node_as_task";
 
-/// The key of a run's details that says how its node was reached.
+/// The key of a run's details that names the connection to its node.
 const TRANSPORT: &str = "transport";
 const SSH: &str = "ssh";
 
@@ -34,7 +34,7 @@ pub(crate) const NODE_DISCONNECTED: &str = "node_disconnected";
 /// Type of the event for a node that is connected again while a run of it waits.
 pub(crate) const NODE_RECONNECTED: &str = "node_reconnected";
 
-/// `seconds`: how long it may stay away.
+/// `seconds`: time that the node may stay away.
 pub(crate) fn node_away(node: &Certname, since: AwaySince, seconds: u64, at_ms: i64) -> NewEvent {
     let text = format!(
         "{node} is {since}. The run is not over: the action may be running there, and its outcome \
@@ -58,8 +58,8 @@ pub(crate) fn running(kind: Kind, node: &Certname, noop: bool, at_ms: i64) -> Ne
     of_node(node, "node_running", at_ms, &detail, text)
 }
 
-/// `message` says why, for the states that need a reason; `told` is what programs are told instead
-/// of the message alone.
+/// `message` is the reason, for the states that need one; `told` replaces the message alone for
+/// programs.
 pub(crate) fn ended(
     of: Kind,
     node: &Certname,
@@ -100,7 +100,7 @@ pub(crate) fn ended(
     of_node(node, kind, at_ms, &detail, text)
 }
 
-/// `words` are the agent's.
+/// `words` are the agent's message.
 pub(crate) fn as_task(node: &Certname, task: &str, words: &str, at_ms: i64) -> NewEvent {
     let words = clip(words);
     let detail = json!({"task": task, "message": words});
@@ -109,7 +109,8 @@ pub(crate) fn as_task(node: &Certname, task: &str, words: &str, at_ms: i64) -> N
     of_node(node, NODE_AS_TASK, at_ms, &detail, text)
 }
 
-/// `told` says in words how it ended; `result` is the outcome in the shape of a run's result, unless it is too large for an event.
+/// `told` describes the end as text; `result` is the outcome in the shape of a run's result, unless
+/// it is too large for an event.
 pub(crate) fn late_outcome(
     node: &Certname,
     exit_code: Option<i64>,
@@ -138,7 +139,7 @@ pub(crate) fn batch_started(batch: BatchCount, batches: u32, at_ms: i64) -> NewE
     of_job("batch_started", at_ms, &details, text)
 }
 
-/// `next_ms`: the end of the pause behind it.
+/// `next_ms`: the end of the pause after it.
 pub(crate) fn batch_finished(
     batch: BatchCount,
     batches: u32,
@@ -206,7 +207,8 @@ pub(crate) fn job_change(
     }
 }
 
-/// What a marked run remembers for the engine that may come after a crash. It is kept in the details of the run.
+/// Data of a marked run for an engine that starts after a crash. It is kept in the details of the
+/// run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
 pub(crate) struct RunMark {
@@ -224,7 +226,7 @@ pub(crate) struct RunMark {
 // === impl RunMark ===
 
 impl RunMark {
-    /// Reads what [`RunMark::to_details`] wrote; a mark that says nothing if that cannot be read.
+    /// Parses the output of [`RunMark::to_details`]; an empty mark if it cannot be parsed.
     pub(crate) fn of_details(details: Option<&str>) -> Self {
         let read = details.and_then(|details| serde_json::from_str(details).ok());
         read.unwrap_or_default()
@@ -236,7 +238,7 @@ impl RunMark {
     }
 }
 
-/// A run's details, which are a JSON object, with how its node was reached where that was not by an
+/// A run's details, which are a JSON object, with the connection to its node unless that was an
 /// agent.
 pub(crate) fn details_via(details: String, via: Via) -> String {
     if via == Via::Agent {
@@ -247,12 +249,12 @@ pub(crate) fn details_via(details: String, via: Via) -> String {
     Value::Object(known).to_string()
 }
 
-/// A duration as it is stored.
+/// A duration in milliseconds, as it is stored.
 pub(crate) fn milliseconds(duration: Duration) -> i64 {
     i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Reads what [`details_via`] wrote.
+/// Parses the output of [`details_via`].
 pub(crate) fn via(details: &str) -> Via {
     let known: Map<String, Value> = serde_json::from_str(details).unwrap_or_default();
     match known.get(TRANSPORT).and_then(Value::as_str) {
@@ -261,7 +263,7 @@ pub(crate) fn via(details: &str) -> Via {
     }
 }
 
-/// What a run without an outcome says of itself.
+/// Details of a run without an outcome.
 pub(crate) fn message_details(message: &str) -> String {
     json!({ "message": message }).to_string()
 }

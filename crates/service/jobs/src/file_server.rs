@@ -1,9 +1,10 @@
-//! The address of the files of tasks, as agents are told it. Main type: [`FileServer`].
+//! Address of the server for files of tasks, as sent to agents. Main type: [`FileServer`].
 //!
-//! A request names the path of each file, and agents know servers by `primary-uris` of their own configuration. That may
-//! be a puppetserver with other code, so a request names this server, too. Invariant: no agent gets a member that it does
-//! not know. A stock pxp-agent, whose requests have none for servers, appends a path to `https://HOST:PORT`; a path that
-//! begins with `@` makes that the user part of an address whose host is named behind it.
+//! A request names the path of each file, and agents know servers by `primary-uris` of their own
+//! configuration. That may be a puppetserver with other code, so a request names this server, too.
+//! Invariant: no agent gets a member that it does not know. A stock pxp-agent, whose requests have
+//! none for servers, appends a path to `https://HOST:PORT`; a path that begins with `@` makes that
+//! the user part of an address whose host is named behind it.
 
 use std::sync::OnceLock;
 
@@ -11,24 +12,24 @@ use pxp::action;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// The server that has the files of tasks.
+/// Address of the server that has the files of tasks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileServer {
     authority: String,
     is_told_to_stock_agents: bool,
 }
 
-/// The text is no address of a file server.
+/// The text is not a valid address of a file server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it is not of the form https://HOST or https://HOST:PORT")]
 pub struct FileServerError;
 
-/// The parameters of a job for stock agents, made when the first of them is asked.
+/// The parameters of a job for stock agents, made when the first of them is needed.
 #[derive(Debug, Default)]
 pub(crate) struct StockParams {
-    /// Of the job's own action.
+    /// Parameters of the job's own action.
     pub(crate) action: OnceLock<Box<RawValue>>,
-    /// Of the task in its place.
+    /// Parameters of the task that replaces the action.
     pub(crate) task: OnceLock<Box<RawValue>>,
     /// The reason to send the job's action to no stock agent.
     pub(crate) refusal: OnceLock<Option<String>>,
@@ -51,7 +52,7 @@ impl FileServer {
         }
     }
 
-    /// The same, told to stock agents, too: their configuration does not name it.
+    /// The same server, also sent to stock agents, whose configuration does not name it.
     #[must_use]
     pub fn also_for_stock_agents(self) -> Self {
         Self {
@@ -65,7 +66,7 @@ impl FileServer {
         format!("https://{}", self.authority)
     }
 
-    /// The parameters of an action for an agent that does not.
+    /// The parameters of an action for an agent that takes no servers in requests.
     pub(crate) fn for_stock<'p>(
         &self,
         params: &'p RawValue,
@@ -77,7 +78,8 @@ impl FileServer {
         }
     }
 
-    /// The places of files in the parameters of `task run`, `script run` and `file download`.
+    /// Rewrites the paths of files in the parameters of `task run`, `script run` and `file
+    /// download`.
     fn rewrite(&self, params: &RawValue) -> Box<RawValue> {
         let Ok(mut params) = action::decode::<Value>(params) else {
             return params.to_owned();
@@ -96,7 +98,7 @@ impl FileServer {
         let Some(Value::String(path)) = file.pointer_mut("/uri/path") else {
             return;
         };
-        // A directory has none.
+        // A directory has no path of its own.
         if path.starts_with('/') {
             *path = format!("@{}{path}", self.authority);
         }

@@ -1,7 +1,7 @@
-//! Following a job: what it tells as it goes on, or only that it is over.
+//! Following a job: its events and output as it goes on, or only its end.
 //!
-//! Invariant: whoever waits for the end alone costs the job nothing; no agent is asked to send output
-//! for him, and no event is read.
+//! Invariant: a caller that waits for the end alone costs the job nothing; no agent is asked to
+//! send output for it, and no event is read.
 
 use store::JobNumber;
 use tokio::sync::oneshot;
@@ -10,7 +10,7 @@ use crate::engine::Command;
 use crate::handle::Jobs;
 use crate::live::LiveSubscription;
 
-/// The engine does not answer any more.
+/// The engine no longer answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the server is shutting down; the job goes on when it is back")]
 pub struct NotFollowed;
@@ -33,8 +33,8 @@ impl Jobs {
         LiveSubscription::new(self.store().clone(), job, from_event, feed)
     }
 
-    /// Returns when the job is over, and at once if it is or never was: what is in the store then is
-    /// all. When the engine breaks down it may return before: look at the job's state.
+    /// Returns when the job is over, and at once if it is or never was: the store then has all of
+    /// it. When the engine breaks down it may return before: check the job's state.
     pub async fn over(&self, job: JobNumber) -> Result<(), NotFollowed> {
         let (reply, answer) = oneshot::channel();
         self.command(Command::Follow { job, reply })
@@ -43,7 +43,7 @@ impl Jobs {
         let Some(mut commits) = answer.await.map_err(|_| NotFollowed)? else {
             return Ok(());
         };
-        // The sender goes with the job, and with the engine.
+        // The sender is dropped with the job, and with the engine.
         while commits.changed().await.is_ok() {}
         match self.is_stopping() {
             true => Err(NotFollowed),

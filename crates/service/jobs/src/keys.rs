@@ -1,6 +1,6 @@
-//! The names by which the engine and its readers speak of jobs and runs, in memory alone.
+//! Keys of jobs and runs for the engine and its readers, in memory alone.
 
-/// The engine's own name of a job; it has one before the store has given the number.
+/// The engine's own key of a job, which exists before the store has assigned the number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct JobKey(pub(crate) u64);
 

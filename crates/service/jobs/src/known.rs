@@ -1,6 +1,6 @@
-//! A node of the embedded inventory as rules see it: [`Known`].
+//! A node of the embedded inventory in the form that rules are evaluated on: [`Known`].
 //!
-//! Invariant: nothing of its facts is copied, for a group's rule is asked of every node there is.
+//! Invariant: none of its facts is copied, because a group's rule is evaluated on every node.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ use pcp::Certname;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known<'s> {
     certname: &'s Certname,
-    /// `None`: it told nothing yet.
+    /// The node's record; `None`: the node has sent no facts yet.
     record: Option<&'s HeldRecord>,
 }
 
@@ -24,7 +24,8 @@ impl<'s> Known<'s> {
         }
     }
 
-    /// What its certificate says; of a node that is only a name, its name.
+    /// The trusted facts from the node's certificate; for a node of which only the name is known,
+    /// its name.
     fn trusted(&self, steps: &[Step]) -> Option<Cow<'s, str>> {
         let trusted = self.record.map(HeldRecord::trusted);
         match trusted.filter(|trusted| trusted.entries().next().is_some()) {

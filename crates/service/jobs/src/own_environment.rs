@@ -1,16 +1,15 @@
-//! The environment that each node is in, to which the right to run code on it is bound:
-//! [`outside`].
+//! The environment of each node, to which the right to run code on it is bound: [`outside`].
 //!
-//! Invariant: the classifier decides; where it says nothing, the node's last Puppet run does, and
-//! before the first run the node is in [`UNKNOWN_ENVIRONMENT`]. A node whose groups do not agree
-//! is in no environment.
+//! Invariant: the classifier decides; if it sets no environment, the node's last Puppet run does,
+//! and before the first run the node is in [`UNKNOWN_ENVIRONMENT`]. A node whose groups do not
+//! agree is in no environment.
 
 use pcp::Certname;
 
 use crate::defaults::UNKNOWN_ENVIRONMENT;
 use crate::resolve::{Classified, Resolve, ResolveError};
 
-/// The nodes, of these, that are not in `environment`.
+/// The nodes among `nodes` that are not in `environment`.
 pub(crate) async fn outside(
     nodes: &[Certname],
     environment: &str,
@@ -81,7 +80,7 @@ mod tests {
             nodes: &[Certname],
         ) -> Result<Vec<Option<String>>, ResolveError> {
             let of = |node: &Certname| match node.as_str() {
-                // The classifier's word counts.
+                // The classifier takes precedence.
                 "classified" => panic!("it is classified"),
                 "ran" => Some("testing".to_owned()),
                 _ => None,

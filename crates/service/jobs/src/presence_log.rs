@@ -1,8 +1,8 @@
 //! The log of connected nodes: [`PresenceLog`].
 //!
-//! Invariants: after a restart, however the last server ended, the nodes that were connected then are
-//! known ([`connected_before`]); and the end of a server is no disconnection, so nothing is written
-//! after its shutdown begins.
+//! Invariants: after a restart, however the previous server process ended, the nodes that were
+//! connected then are known ([`connected_before`]); and the end of a server does not count as a
+//! disconnection, so nothing is written after its shutdown begins.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -15,11 +15,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::defaults::{PRESENCE_CHANGES, PRESENCE_PAGE};
 
-/// Writes which nodes are connected, with the changes of one interval in one transaction.
+/// Records in the store which nodes are connected, with the changes of one interval in one
+/// transaction.
 pub(crate) struct PresenceLog {
     store: Store,
     fabric: Fabric,
-    /// Connected nodes as the store has them.
+    /// Connected nodes according to the store.
     written: HashSet<Certname>,
     /// Nodes that were connected before the start and have not come back. They stay in the log until
     /// `returning_until`, so that a second restart expects them, too.
@@ -29,7 +30,7 @@ pub(crate) struct PresenceLog {
     changed: HashSet<Certname>,
 }
 
-/// The nodes that were connected when the last server ended.
+/// The nodes that were connected when the previous server process ended.
 pub(crate) async fn connected_before(store: &Store) -> Result<HashSet<Certname>, StoreError> {
     let mut nodes = HashSet::new();
     let mut after = String::new();
@@ -46,7 +47,8 @@ pub(crate) async fn connected_before(store: &Store) -> Result<HashSet<Certname>,
 // === impl PresenceLog ===
 
 impl PresenceLog {
-    /// `before`: as [`connected_before`] read it; `grace`: how long these are expected back.
+    /// `before`: the result of [`connected_before`]; `grace`: time for which these nodes are
+    /// expected back.
     pub(crate) fn new(
         store: Store,
         fabric: Fabric,

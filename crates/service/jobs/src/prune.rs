@@ -1,4 +1,4 @@
-//! Deleting old jobs: a reconciler on a timer, with a nudge.
+//! Deletion of old jobs: a reconciler on a timer that can also be triggered.
 //!
 //! Invariant: only jobs that are over and older than the threshold go; a failure is logged and the
 //! next round tries again.
@@ -20,7 +20,7 @@ pub(crate) struct Pruner {
     pub(crate) after: Duration,
     pub(crate) every: Duration,
     pub(crate) nudge: Arc<Notify>,
-    /// What plans have downloaded goes with their plan jobs.
+    /// Directory of files that plans downloaded; they are deleted with their plan jobs.
     pub(crate) downloads: Option<PathBuf>,
     pub(crate) stopped: CancellationToken,
 }

@@ -1,8 +1,9 @@
 //! Nodes that are expected back after a restart of the server: [`ReturningNodes`].
 //!
-//! Invariants: a node is expected back from the start until it comes, or until the grace is over; one that
-//! came and went again is away like any other; and a node is removed only when the fabric has it, so a
-//! caller that reads these first and the connected nodes then misses none.
+//! Invariants: a node is expected back from the start until it connects, or until the grace is
+//! over; one that came back and disconnected again is treated like any other; and a node is removed
+//! only when the fabric has it, so a caller that reads these first and the connected nodes then
+//! misses none.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -25,7 +26,7 @@ struct State {
 // === impl ReturningNodes ===
 
 impl ReturningNodes {
-    /// `connected_before`: the nodes that were connected when the last server ended.
+    /// `connected_before`: the nodes that were connected when the previous server process ended.
     pub(crate) fn new(connected_before: HashSet<Certname>, until: Instant) -> Self {
         let state = State {
             nodes: connected_before,
@@ -50,7 +51,7 @@ impl ReturningNodes {
         now < state.until && state.nodes.contains(certname)
     }
 
-    /// All of them, by name.
+    /// All returning nodes, by name.
     pub(crate) fn all(&self, now: Instant) -> Vec<Certname> {
         let state = self.lock();
         if now >= state.until {
@@ -62,7 +63,7 @@ impl ReturningNodes {
         nodes
     }
 
-    /// The node is connected.
+    /// Removes a node that is connected.
     pub(crate) fn remove(&self, certname: &Certname) {
         self.lock().nodes.remove(certname);
     }

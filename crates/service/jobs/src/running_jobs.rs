@@ -1,6 +1,6 @@
-//! Begin of each running job by a clock that is never set: [`RunningJobs`].
+//! Start time of each running job by a clock that is never set: [`RunningJobs`].
 //!
-//! The rule that must hold: an entry ends with its job, so there are as many as jobs are running.
+//! Invariant: an entry ends with its job, so there are as many entries as running jobs.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use std::time::Duration;
 use store::JobNumber;
 use tokio::time::Instant;
 
-/// Running jobs, shared by the engine and those that list jobs.
+/// Running jobs, shared by the engine and the handles that list jobs.
 #[derive(Debug, Default)]
 pub(crate) struct RunningJobs {
     begins: Mutex<HashMap<JobNumber, Instant>>,
@@ -22,13 +22,13 @@ impl RunningJobs {
         self.begins().insert(job, at);
     }
 
-    /// Ends the entry of a job; gives the time that the job took, `None` if it never ran.
+    /// Removes the entry of a job; returns the time that the job took, `None` if it never ran.
     pub(crate) fn end(&self, job: JobNumber) -> Option<Duration> {
         let begin = self.begins().remove(&job)?;
         Some(begin.elapsed())
     }
 
-    /// Time since the begin of a job; `None` if it is not running.
+    /// Time since the start of a job; `None` if it is not running.
     pub(crate) fn elapsed(&self, job: JobNumber) -> Option<Duration> {
         let begin = self.begins().get(&job).copied()?;
         Some(begin.elapsed())

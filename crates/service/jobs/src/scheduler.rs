@@ -1,23 +1,24 @@
-//! Who may start next: a bound for each pool of slots, a bound per job, and turns between the jobs.
+//! Order in which runs start: a limit for each pool of slots, a limit per job, and turns between
+//! the jobs.
 //!
-//! [`Scheduler`] counts; it knows nothing of nodes or time. Invariant: slots taken never pass the
-//! limit of their [`Pool`] or a job's own (except by [`Scheduler::resume`], for runs that were already
-//! going when the engine started), and a job with waiting runs gets a turn before another of its pool
-//! gets two. Pools do not wait for each other.
+//! [`Scheduler`] only counts; it is independent of nodes and time. Invariant: slots taken never
+//! exceed the limit of their [`Pool`] or a job's own (except by [`Scheduler::resume`], for runs
+//! that were already going when the engine started), and a job with waiting runs gets a turn before
+//! another of its pool gets two. Pools do not wait for each other.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
-/// Whose slots a job's runs take.
+/// The pool of slots that a job's runs take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pool {
     /// Actions: `task_concurrency`.
     Actions,
-    /// Puppet runs, whose catalogs somebody compiles: `global_concurrent_compiles`.
+    /// Puppet runs, each of which needs a catalog compiled: `global_concurrent_compiles`.
     Compiles,
 }
 
-/// The slots of all jobs, by a key of the caller's.
+/// The slots of all jobs, by a key that the caller chooses.
 #[derive(Debug)]
 pub(crate) struct Scheduler<K> {
     actions: Slots<K>,
@@ -53,8 +54,9 @@ impl<K: Copy + Eq + Hash> Scheduler<K> {
         }
     }
 
-    /// A job comes in with up to `wanted` runs to start at once. Returns how many may; they hold
-    /// slots from now on. Its other runs are told by [`Self::add_waiting`] when it is ready.
+    /// Adds a job with up to `wanted` runs to start at once. Returns the number that may start;
+    /// they hold slots from now on. Its other runs are added by [`Self::add_waiting`] when it is
+    /// ready.
     pub(crate) fn reserve(
         &mut self,
         key: K,
@@ -63,7 +65,8 @@ impl<K: Copy + Eq + Hash> Scheduler<K> {
         wanted: usize,
     ) -> usize {
         let limit = job_limit.unwrap_or(usize::MAX).max(1);
-        // Nobody is overtaken: while the ring has entries with work, there are no free slots.
+        // No waiting job is overtaken: while the ring has entries with work, there are no free
+        // slots.
         let slots = self.slots(pool);
         let free = slots.limit.saturating_sub(slots.in_flight);
         let granted = wanted.min(free).min(limit);
@@ -71,7 +74,7 @@ impl<K: Copy + Eq + Hash> Scheduler<K> {
         granted
     }
 
-    /// A job whose runs were going before this engine started.
+    /// Adds a job whose runs were going before this engine started.
     pub(crate) fn resume(
         &mut self,
         key: K,
@@ -91,7 +94,7 @@ impl<K: Copy + Eq + Hash> Scheduler<K> {
         self.lanes.insert(key, lane);
     }
 
-    /// `count` more runs of the job wait for a slot.
+    /// Adds `count` runs of the job that wait for a slot.
     pub(crate) fn add_waiting(&mut self, key: K, count: usize) {
         if let Some(lane) = self.lanes.get_mut(&key) {
             lane.waiting += count;
@@ -99,7 +102,7 @@ impl<K: Copy + Eq + Hash> Scheduler<K> {
         self.enrol(key);
     }
 
-    /// None of the job's waiting runs will start.
+    /// Removes the job's waiting runs, none of which will start.
     pub(crate) fn drop_waiting(&mut self, key: K) {
         if let Some(lane) = self.lanes.get_mut(&key) {
             lane.waiting = 0;
@@ -131,7 +134,7 @@ impl<K: Copy + Eq + Hash> Scheduler<K> {
         None
     }
 
-    /// A run of the job gave its slot back.
+    /// Returns the slot of a run of the job.
     pub(crate) fn release(&mut self, key: K) {
         if let Some(lane) = self.lanes.get_mut(&key) {
             lane.in_flight = lane.in_flight.saturating_sub(1);
@@ -141,7 +144,7 @@ impl<K: Copy + Eq + Hash> Scheduler<K> {
         }
     }
 
-    /// The job is over.
+    /// Removes a job that is over.
     pub(crate) fn remove(&mut self, key: K) {
         if let Some(lane) = self.lanes.remove(&key) {
             self.slots(lane.pool).give_back(lane.in_flight);
@@ -153,7 +156,7 @@ impl<K: Copy + Eq + Hash> Scheduler<K> {
         self.actions.in_flight + self.compiles.in_flight
     }
 
-    /// Runs that wait.
+    /// Runs that wait for a slot.
     pub(crate) fn waiting(&self) -> usize {
         self.lanes.values().map(|lane| lane.waiting).sum()
     }

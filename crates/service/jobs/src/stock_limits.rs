@@ -43,7 +43,7 @@ fn variable_bytes(name: &str, value: &Value) -> usize {
     PREFIX_BYTES + name.len() + text + 1
 }
 
-/// Whether some implementation of the task may be given its parameters in environment variables.
+/// True if an implementation of the task may get its parameters in environment variables.
 fn uses_environment(params: &Value) -> bool {
     let metadata = &params["metadata"];
     let general = [&params["input_method"], &metadata["input_method"]]

@@ -1,8 +1,9 @@
-//! Commands that were answered with an error while their job may have been kept.
+//! Commands that were answered with an error while their job may have been stored.
 //!
 //! [`Withdrawals`] is a directory with an empty file for each such job, named by one of its
-//! transactions. Invariant: the file is durable before the caller is answered, and goes when nothing
-//! of the job can start any more; so not even a restart starts what was answered with an error.
+//! transactions. Invariant: the file is durable before the caller is answered, and is deleted when
+//! nothing of the job can start any more; so not even a restart starts a command that was answered
+//! with an error.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -12,10 +13,10 @@ use std::sync::Arc;
 
 use pxp::TransactionId;
 
-/// The directory; cheap to clone.
+/// The directory of withdrawn jobs; cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Withdrawals {
-    /// `None`: nothing is remembered over a restart.
+    /// Path of the directory; `None`: withdrawals are lost at a restart.
     directory: Option<Arc<Path>>,
 }
 
@@ -28,7 +29,7 @@ impl Withdrawals {
         }
     }
 
-    /// Remembers a job, durably. `false`: it cannot; the reason is in the log.
+    /// Records a job durably. `false`: this failed; the reason is in the log.
     pub(crate) async fn remember(&self, transaction: &TransactionId) -> bool {
         let Some(directory) = self.directory.clone() else {
             return false;
@@ -49,7 +50,8 @@ impl Withdrawals {
         false
     }
 
-    /// Nothing of the job can start any more. A file that comes back after a crash does no harm.
+    /// Deletes the record of a job of which nothing can start any more. A file that comes back
+    /// after a crash does no harm.
     pub(crate) fn forget(&self, transaction: &TransactionId) {
         let Some(directory) = &self.directory else {
             return;
@@ -62,7 +64,7 @@ impl Withdrawals {
         }
     }
 
-    /// All that are remembered: what a server reads at its start.
+    /// All recorded transactions, which a server reads at its start.
     pub(crate) fn all(&self) -> io::Result<HashSet<TransactionId>> {
         let Some(directory) = &self.directory else {
             return Ok(HashSet::new());
@@ -73,7 +75,7 @@ impl Withdrawals {
         };
         let mut all = HashSet::new();
         for entry in entries {
-            // A name that is no transaction's is not from here.
+            // A file whose name is not a transaction id was not made here.
             all.extend(
                 entry?
                     .file_name()

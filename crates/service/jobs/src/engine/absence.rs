@@ -1,8 +1,8 @@
-//! Nodes that go away while a run of theirs is in flight.
+//! Nodes that disconnect while a run of theirs is in flight.
 //!
-//! Invariant: the job's events say so at the next tick, and again when the node is back; the run stays
-//! in flight, since only its agent knows how the action goes. It is given up after the time that a
-//! silent node has (as in Puppet Enterprise, 35 requests 12 s apart).
+//! Invariant: an event of the job records it at the next tick, and another one when the node is
+//! back; the run stays in flight, since only its agent knows the action's progress. It is given up
+//! after the time allowed for a silent node (as in Puppet Enterprise, 35 requests 12 s apart).
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use crate::verdict::{AwaySince, Verdict};
 // === impl Engine ===
 
 impl Engine {
-    /// Compares what is known of a node with the fabric, and tells a change.
+    /// Compares the known presence of a node with the fabric, and records a change.
     pub(super) fn look_for_absence(&mut self, key: RunKey) {
         let Some(run) = self.book.run(key).filter(|run| run.via == Via::Agent) else {
             return;
@@ -70,7 +70,7 @@ impl Engine {
             .push(Change::Event(change), After::Told(key.job));
     }
 
-    /// The end of a run whose node gave no answer for so long.
+    /// The verdict on a run whose node was silent for too long.
     pub(super) fn verdict_of_silence(&mut self, key: RunKey, asked: u32) -> Verdict {
         let seconds = self.silence_limit().as_secs();
         let absence = self.book.flying(key).and_then(|flying| flying.absence);

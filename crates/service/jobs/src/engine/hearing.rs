@@ -33,7 +33,7 @@ impl Hearing {
         std::mem::take(&mut self.deaf_for)
     }
 
-    /// Discards the unread time, in which no run was in flight.
+    /// Discards the unread time, since there was no node to hear.
     pub(super) fn forget(&mut self) {
         *self = Self::default();
     }

@@ -1,8 +1,8 @@
 //! Runs whose node is away when their turn comes: [`Parked`].
 //!
-//! Invariant: they hold no slot, go on as soon as the node is there, and wait for it no longer than
-//! their grace. A broker that restarts, or a network that is gone for a moment, takes thousands of
-//! nodes away at once; that must not end the rest of a job.
+//! Invariant: they hold no slot, go on as soon as the node is connected, and wait for it no longer
+//! than their grace. A broker that restarts, or a network that fails for a moment, disconnects
+//! thousands of nodes at once; that must not end the rest of a job.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use crate::keys::{JobKey, RunKey};
 
-/// Those that wait, by node.
+/// The waiting runs, by node.
 #[derive(Debug, Default)]
 pub(super) struct Parked {
     by_node: HashMap<Certname, Vec<Place>>,
@@ -31,18 +31,18 @@ impl Parked {
         places.push(Place { run, until });
     }
 
-    /// The node is there: its runs go on.
+    /// Takes the runs of a node that is connected: they go on.
     pub(super) fn of_node(&mut self, certname: &Certname) -> Vec<RunKey> {
         let places = self.by_node.remove(certname).unwrap_or_default();
         places.into_iter().map(|place| place.run).collect()
     }
 
-    /// None of the job's runs will start.
+    /// Takes the runs of a job, none of which will start.
     pub(super) fn of_job(&mut self, job: JobKey) -> Vec<RunKey> {
         self.take(|place| place.run.job == job)
     }
 
-    /// Their nodes did not come in time.
+    /// Takes the runs whose nodes did not come in time.
     pub(super) fn overdue(&mut self, now: Instant) -> Vec<RunKey> {
         self.take(|place| now >= place.until)
     }

@@ -1,8 +1,8 @@
-//! After a restart: what was going on, from the store.
+//! Recovery after a restart: the unfinished jobs, from the store.
 //!
-//! [`Dispatch`] is what a job keeps sealed to be sent later. Invariant: a run that bears the mark is
-//! asked about and never sent afresh; a run without the mark was certainly not sent. A job that was
-//! [withdrawn](crate::withdrawals) is ended: nothing of it was sent.
+//! [`Dispatch`] is the part of a job that is kept sealed to be sent later. Invariant: a run that
+//! bears the mark is queried and never sent afresh; a run without the mark was certainly not sent.
+//! A job that was [withdrawn](crate::withdrawals) is ended: nothing of it was sent.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::time::{Duration, SystemTime};
@@ -29,11 +29,11 @@ use crate::tally::{Stop, Tally};
 use crate::trace::JobTrace;
 use crate::verdict::Verdict;
 
-/// Output that a recovered run's agent may send: how much it sent before the restart is not known,
-/// so leave must be far enough. 64 MiB; the queues of slow readers are bounded all the same.
+/// Output that a recovered run's agent may send: it is unknown how much it sent before the restart,
+/// so the credit must be large enough. 64 MiB; the queues of slow readers are bounded all the same.
 const RECOVERED_OUTPUT_BYTES: u64 = 64 * 1_024 * 1_024;
 
-/// What it takes to send the requests of a job. Sealed at rest: the parameters may be secret.
+/// The data needed to send the requests of a job. Sealed at rest: the parameters may be secret.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Dispatch {
     pub(crate) action: Action,
@@ -43,7 +43,7 @@ pub(crate) struct Dispatch {
     /// As in [`Prepared`](super::Prepared).
     #[serde(default)]
     pub(crate) keeps_secrets: bool,
-    /// Its place in a trace, if it has one.
+    /// Span context of the job in its trace, if it has one.
     #[serde(default)]
     pub(crate) trace: Option<JobTrace>,
 }
@@ -51,7 +51,7 @@ pub(crate) struct Dispatch {
 // === impl Engine ===
 
 impl Engine {
-    /// Takes up the jobs that are not over. To be called once, before [`Engine::run`].
+    /// Loads the jobs that are not over. To be called once, before [`Engine::run`].
     pub(crate) async fn recover(
         &mut self,
         seal: &SealKey,
@@ -74,7 +74,7 @@ impl Engine {
             let before = self.before(&job).await?;
             self.take_up(job, seal, found, &fallen_back, before);
         }
-        // These were not kept, or are over.
+        // These jobs were not stored, or are over.
         for transaction in withdrawn {
             self.parts.withdrawals.forget(&transaction);
         }
@@ -193,7 +193,7 @@ impl Engine {
         self.end_job_if_due(key);
     }
 
-    /// The ends of a rollout's runs so far; nothing of a job that is none.
+    /// The ends of a rollout's runs so far; empty for a job without a rollout.
     async fn before(&self, row: &UnfinishedJob) -> Result<Before, StoreError> {
         let (store, job) = (&self.parts.store, row.job.number);
         let mut before = Before::default();
@@ -221,7 +221,7 @@ impl Engine {
         Ok(before)
     }
 
-    /// The rollout of a job as the server before left it.
+    /// The rollout of a job as the previous server process left it.
     fn rollout_of(&self, row: &UnfinishedJob, batches: &[BatchStateRow]) -> Rollout {
         let nodes = usize::try_from(row.job.node_count).unwrap_or(usize::MAX);
         let mut rollout = Rollout::new(&rollout_options(row), nodes);
@@ -247,8 +247,8 @@ impl Engine {
         rollout
     }
 
-    /// Time since a job began. Its begin is stored as a time of day; the marks of its runs tell by how much the clock was
-    /// set since then.
+    /// Time since a job began. Its begin is stored as a time of day; the marks of its runs show by
+    /// how much the clock was set since then.
     fn age_of_job(&self, started_ms: i64, runs: &[RunRow]) -> Duration {
         let age = self.time_since(started_ms);
         let flying = |run: &&RunRow| run.state == RunState::Running.as_str();
@@ -264,13 +264,14 @@ impl Engine {
         }
     }
 
-    /// Time since a run was marked, by a clock that is never set; `None` if the mark does not say.
+    /// Time since a run was marked, by a clock that is never set; `None` if the mark has no such
+    /// time.
     fn age_of_mark(&self, mark: RunMark) -> Option<Duration> {
         let passed_ms = self.parts.clock.steady_ms().saturating_sub(mark.marked_ms?);
         Some(Duration::from_millis(passed_ms.try_into().unwrap_or(0)))
     }
 
-    /// Time since a stored time of day. None passed if the clock was set back before it.
+    /// Time since a stored time of day; zero if the clock was set back before it.
     fn time_since(&self, stored_ms: i64) -> Duration {
         let passed_ms = self.parts.clock.now_ms().saturating_sub(stored_ms);
         Duration::from_millis(passed_ms.try_into().unwrap_or(0))
@@ -330,7 +331,7 @@ impl Dispatch {
     }
 }
 
-/// The traces of the runs in flight go on; they began when they were marked.
+/// Continues the traces of the runs in flight; they began when the runs were marked.
 fn trace_flying(job: &mut Job, row: &UnfinishedJob) {
     let started: HashMap<&str, i64> = row
         .runs
@@ -347,7 +348,7 @@ fn trace_flying(job: &mut Job, row: &UnfinishedJob) {
     }
 }
 
-/// Ends of a rollout's runs under servers before.
+/// Ends of a rollout's runs under previous server processes.
 #[derive(Default)]
 struct Before {
     batches: Vec<BatchStateRow>,
@@ -355,7 +356,7 @@ struct Before {
     failed: Vec<Certname>,
 }
 
-/// As they stand in the job's options, which hold no secret.
+/// The rollout options in the job's options, which hold no secret.
 fn rollout_options(row: &UnfinishedJob) -> RolloutOptions {
     serde_json::from_str(&row.job.options).unwrap_or_default()
 }

@@ -1,7 +1,8 @@
-//! Changes that the store refuses for good, whatever the reason (a value that it cannot hold, say).
+//! Changes that the store refuses permanently, for any reason (for example a value that it cannot
+//! hold).
 //!
-//! Invariant: such a change is logged and dropped, and what follows from it does not happen. Its run
-//! ends as errored, so that its job comes to an end and nothing behind it waits.
+//! Invariant: such a change is logged and dropped, and the action that follows from it does not
+//! happen. Its run ends as errored, so that its job comes to an end and nothing behind it waits.
 
 use store::{Change, JobChange, RunChange};
 
@@ -40,7 +41,8 @@ impl Engine {
             // Its request was not sent, and never will be.
             (After::Marked(run) | After::FellBack(run), _) => self.give_up(run, &Verdict::Unmarked),
             (After::Ended { run, .. }, Change::Run(change)) => self.unrecorded(run, change),
-            // Not even that: the run is errored in memory alone, and taken up at the next start.
+            // The store refuses that, too: the run is errored in memory alone, and loaded again at
+            // the next start.
             (After::Ended { run, .. } | After::Unrecorded(run), _) => {
                 self.book.forget_transaction(run);
             }
@@ -49,13 +51,13 @@ impl Engine {
                 self.book.remove(job);
             }
             (After::LateLogged(late), _) => self.late.forget(&late.transaction),
-            // A caller who hears nothing may ask again.
+            // A caller that gets no answer may ask again.
             (After::Told(_) | After::Stopped(..), _) => {}
         }
     }
 
-    /// The outcome cannot be written: that there is one, and that it is lost, is written in its
-    /// place, without a word of the node's.
+    /// Records, in place of an outcome that cannot be written, that there was one and that it is
+    /// lost; without any text of the node's.
     fn unrecorded(&mut self, key: RunKey, refused: RunChange) {
         let at_ms = self.parts.clock.now_ms();
         let Some(job) = self.book.jobs.get_mut(&key.job) else {
@@ -87,7 +89,7 @@ impl Engine {
         if let Some((state, event)) = job.tally.run_errored_after_all(was)
             && let Some(end) = self.ledger.job_end(key.job)
         {
-            // The job's end is decided, and stands behind the run's.
+            // The job's end is decided, and is queued behind the run's.
             let event = events::job_ended(event, state, at_ms);
             let duration_ms = match &*end {
                 Change::Job(decided) => decided.duration_ms,

@@ -1,7 +1,7 @@
-//! Ends of Puppet runs: what the agent said, and what the run's report adds.
+//! Ends of Puppet runs: the agent's result, completed by the run's report.
 //!
-//! Invariant: the report is looked up before the end is written, for a bounded time; whoever keeps
-//! reports and does not answer costs the report's part of the result, never the run's outcome.
+//! Invariant: the report is looked up before the end is written, for a bounded time; a report store
+//! that does not answer costs the report's part of the result, never the run's outcome.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::outcome::{self, Circumstances, Shaped};
 use crate::puppet::said::{self as puppet, Ran};
 use crate::resolve::{Resolve, RunReport};
 
-/// All that it takes to shape a run's end away from the engine.
+/// The data needed to shape a run's end outside the engine's actor.
 pub(super) struct Reported {
     pub(super) certname: Certname,
     pub(super) job: JobNumber,
@@ -29,7 +29,7 @@ pub(super) struct Reported {
 // === impl Engine ===
 
 impl Engine {
-    /// The results of a Puppet run are here; they are recorded when the report was looked up.
+    /// Handles the results of a Puppet run; they are recorded after the report was looked up.
     pub(super) fn puppet_ran(&mut self, key: RunKey, results: Arc<str>, known: Circumstances) {
         let Some(job) = self.book.jobs.get(&key.job) else {
             return;

@@ -1,8 +1,8 @@
-//! Batches that begin, pauses between them, and failures that end a job.
+//! Starts of batches, pauses between them, and failures that end a job.
 //!
-//! Invariant: what [`Rollout`](crate::rollout::Rollout) decides is done in the order of the ledger, so a batch is in
-//! the store as begun before a run of it is marked; and the end of a pause is stored, so a restart of the server
-//! makes it no longer.
+//! Invariant: decisions of [`Rollout`](crate::rollout::Rollout) are carried out in the order of the
+//! ledger, so a batch is in the store as begun before a run of it is marked; and the end of a pause
+//! is stored, so a restart of the server makes it no longer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,7 +21,7 @@ use crate::verdict::Verdict;
 // === impl Engine ===
 
 impl Engine {
-    /// Does what follows from the ends of a job's runs, and from time.
+    /// Carries out the rollout's next steps after ends of runs, and after pauses.
     pub(super) fn advance(&mut self, key: JobKey) {
         while let Some(job) = self.book.jobs.get_mut(&key) {
             let before = job.rollout.current();
@@ -56,7 +56,7 @@ impl Engine {
         }
     }
 
-    /// The job waits for no time any more.
+    /// Forgets the job's pause.
     pub(super) fn forget_pause(&mut self, key: JobKey) {
         self.pauses.retain(|(_, job)| *job != key);
     }
@@ -79,7 +79,8 @@ impl Engine {
         };
         let pause_ms = events::milliseconds(pause);
         let batches = job.rollout.batches();
-        // By the clock that is never set: a machine whose clock is set pauses no longer and no shorter.
+        // By the clock that is never set: setting the machine's clock makes the pause neither
+        // longer nor shorter.
         let next_batch_ms = self.parts.clock.steady_ms().saturating_add(pause_ms);
         let told_ms = at_ms.saturating_add(pause_ms);
         let change = BatchChange {
@@ -91,7 +92,7 @@ impl Engine {
         self.ledger.push(Change::Batch(change), After::Told(key));
     }
 
-    /// Only where there are batches at all.
+    /// Records the end of a batch; only for jobs with batches.
     fn tell_batch_end(&mut self, key: JobKey, ended: BatchCount) {
         let at_ms = self.parts.clock.now_ms();
         let Some(job) = self.book.jobs.get(&key).filter(|job| job.has_batches) else {
@@ -123,7 +124,8 @@ impl Engine {
         self.scheduler.add_waiting(key, count);
     }
 
-    /// Too many nodes failed: what has not started is skipped, and what runs may end.
+    /// Halts a job of which too many nodes failed: runs that have not started are skipped, and runs
+    /// in flight may end.
     fn halt(&mut self, key: JobKey, halt: Halt) {
         let at_ms = self.parts.clock.now_ms();
         let Some(job) = self.book.jobs.get_mut(&key) else {

@@ -1,4 +1,4 @@
-//! Starting and ending runs, in memory: what is decided here is durable after the next commit.
+//! Starts and ends of runs, in memory: decisions made here are durable after the next commit.
 
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -44,7 +44,7 @@ impl Engine {
         }
     }
 
-    /// Starts the job's next run: it has a slot.
+    /// Starts the job's next run, which has a slot.
     fn start_next(&mut self, key: JobKey) {
         let Some(job) = self.book.jobs.get_mut(&key) else {
             return;
@@ -83,7 +83,7 @@ impl Engine {
         }
     }
 
-    /// Writes down that the run's request is about to be sent.
+    /// Records that the run's request is about to be sent.
     fn mark(&mut self, key: RunKey, capabilities: Option<&Arc<Capabilities>>) {
         let spool_id = capabilities.and_then(|capabilities| capabilities.spool_id);
         let at_ms = self.parts.clock.now_ms();
@@ -123,12 +123,12 @@ impl Engine {
         }
     }
 
-    /// The run is over without an outcome.
+    /// Ends a run without an outcome.
     pub(super) fn give_up(&mut self, key: RunKey, verdict: &Verdict) {
         self.end_with(key, verdict, false);
     }
 
-    /// The run is over because its agent says so; an agent that keeps this until it is acknowledged
+    /// Ends a run because of its agent's report; an agent that keeps this until it is acknowledged
     /// may forget it after the commit.
     pub(super) fn give_up_as_told(&mut self, key: RunKey, verdict: &Verdict) {
         let acknowledge = self.acknowledges(key);
@@ -157,7 +157,7 @@ impl Engine {
         );
     }
 
-    /// The run's outcome is here.
+    /// Ends a run with its outcome.
     pub(super) fn record(&mut self, key: RunKey, shaped: Shaped, acknowledge: bool) {
         let Shaped {
             state,
@@ -230,7 +230,7 @@ impl Engine {
         self.end_job_if_due(key.job);
     }
 
-    /// Writes the job's end behind that of its last run.
+    /// Records the job's end behind that of its last run.
     pub(super) fn end_job_if_due(&mut self, key: JobKey) {
         let at_ms = self.parts.clock.now_ms();
         let Some(job) = self.book.jobs.get_mut(&key) else {

@@ -1,6 +1,6 @@
-//! What the engine holds: [`Engine`], and the [`Parts`] that it is made of.
+//! State of the engine: [`Engine`], and the [`Parts`] that it is made of.
 //!
-//! The files beside this one are its work, one concern each; they know this state and not each
+//! The files beside this one are its work, one concern each; they use this state and not each
 //! other's types.
 
 use std::collections::{BTreeSet, HashMap};
@@ -40,7 +40,7 @@ use crate::running_jobs::RunningJobs;
 use crate::scheduler::Scheduler;
 use crate::withdrawals::Withdrawals;
 
-/// What the engine works with.
+/// The engine's dependencies.
 pub(crate) struct Parts {
     pub(crate) store: Store,
     pub(crate) fabric: Fabric,
@@ -57,9 +57,9 @@ pub(crate) struct Parts {
     pub(crate) reconnect_grace: Duration,
     pub(crate) away_grace: Duration,
     pub(crate) tick: Duration,
-    /// For the feeds of readers.
+    /// Channel for the feeds of readers.
     pub(crate) reports: mpsc::Sender<Taken>,
-    /// Begins of running jobs.
+    /// Start times of running jobs.
     pub(crate) running: Arc<RunningJobs>,
     /// Counts the jobs of Puppet runs that are over.
     pub(crate) puppet_over: watch::Sender<u64>,
@@ -77,23 +77,25 @@ pub(crate) struct Engine {
     pub(super) ledger: Ledger,
     pub(super) late: LateOutcomes,
     pub(super) hearing: Hearing,
-    /// Why the store is lost to this engine, which ends then.
+    /// Reason that the store is lost to this engine, which then ends.
     pub(super) lost: Option<StoreError>,
     pub(super) next_key: u64,
     /// Runs that wait for their nodes.
     pub(super) parked: Parked,
     /// Ends of the pauses between batches.
     pub(super) pauses: BTreeSet<(Instant, JobKey)>,
-    /// Until when those from before the start may do so; counted from when the engine starts to run.
+    /// Time until which nodes connected before the start may come back; counted from when the
+    /// engine starts to run.
     pub(super) recovering_until: Instant,
     /// Start of the engine.
     pub(super) started_at: Timestamp,
     pub(super) inserting: JoinSet<Inserted>,
-    /// Jobs whose caller is being told that they may have been kept.
+    /// Jobs whose caller is being notified that they may be stored.
     pub(super) withdrawing: JoinSet<Doubt>,
-    /// Those that the store is asked about.
+    /// Withdrawn jobs that are being looked up in the store.
     pub(super) resolving: JoinSet<Resolved>,
-    /// Those that were kept, and are being ended; by which transaction they are remembered.
+    /// Withdrawn jobs that were stored, and are being ended, with the transaction under which they
+    /// are recorded.
     pub(super) being_withdrawn: HashMap<JobKey, TransactionId>,
     pub(super) committing: JoinSet<Committed>,
     pub(super) sending: JoinSet<Vec<HandedOver>>,

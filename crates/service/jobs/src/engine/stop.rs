@@ -1,9 +1,9 @@
 //! Stopping a job.
 //!
-//! Invariant: stopping is idempotent and truthful. Runs that wait are skipped, for a slot or for
-//! another try to send a request of which nothing was sent; runs in flight go on
-//! (gently) or are told to end (by force), and where the agent cannot be told, the result says
-//! that the action may still run.
+//! Invariant: stopping is idempotent and truthful. Runs that wait for a slot, or for another
+//! attempt to send a request of which nothing was sent, are skipped; runs in flight go on (gently)
+//! or are cancelled (by force), and if the agent cannot be reached, the result states that the
+//! action may still run.
 
 use store::{Change, JobNumber};
 use tokio::sync::oneshot;
@@ -31,7 +31,7 @@ impl Engine {
             return;
         };
         if job.tally.open() == 0 {
-            // Its end is on the way to the store.
+            // The job's end is on the way to the store.
             let _ = reply.send(false);
             return;
         }

@@ -1,8 +1,8 @@
-//! Time, and nodes that come back.
+//! Timers, and nodes that reconnect.
 //!
-//! A reconciler: every tick it looks at all runs in flight and does what is due. Invariant: being
-//! called too often, or twice, changes nothing; and no run is given up while what its node says
-//! waits unread in the inbox.
+//! A reconciler: every tick it checks all runs in flight and does the steps that are due.
+//! Invariant: extra calls change nothing; and no run is given up while messages of its node wait
+//! unread in the inbox.
 
 use fabric::Presence;
 use pcp::Certname;
@@ -23,7 +23,7 @@ use crate::verdict::Verdict;
 // === impl Engine ===
 
 impl Engine {
-    /// Looks at everything that time can change.
+    /// Checks everything that depends on time.
     pub(super) fn tick(&mut self) {
         let runs: Vec<RunKey> = self.book.in_flight().collect();
         let unheard = self.hearing.look(Instant::now());
@@ -37,7 +37,7 @@ impl Engine {
         for key in &runs {
             self.look_for_absence(*key);
         }
-        // After a deaf time the inbox is read first.
+        // After a time without reading, the inbox is read first.
         let heard = self.has_room() && unheard < self.parts.tick / 2;
         let outgoing = runs
             .into_iter()
@@ -52,7 +52,7 @@ impl Engine {
     fn due(&mut self, key: RunKey, heard: bool) -> Option<Outgoing> {
         let now = Instant::now();
         let flying = self.book.flying(key)?;
-        // Its outcome is here and being read: there is nothing to ask, and no limit to hold.
+        // The outcome has arrived and is being read: no query and no limit apply.
         if flying.shaping || !flying.flight.is_due(now) {
             return None;
         }
@@ -102,7 +102,7 @@ impl Engine {
         }
     }
 
-    /// Writes down until when a silent node is waited for: after a restart the wait goes on.
+    /// Stores the time until which a silent node is waited for: after a restart the wait goes on.
     fn write_silence(&mut self, key: RunKey, silence: Silence) {
         let now_ms = self.parts.clock.steady_ms();
         let silent_until_ms = match silence {
@@ -132,7 +132,7 @@ impl Engine {
             .push(Change::Details(change), After::Told(key.job));
     }
 
-    /// The agent answered a cancel with an error: it is a stock agent, which cannot.
+    /// Handles an error as the answer to a cancel: it is a stock agent, which cannot cancel.
     pub(super) fn cannot_cancel(&mut self, key: RunKey) {
         let Some(job) = self.book.jobs.get(&key.job) else {
             return;
@@ -148,14 +148,15 @@ impl Engine {
         self.give_up(key, &verdict);
     }
 
-    /// A node is there (again): its runs are asked about, and those that waited for it go on.
+    /// Handles a node that has connected (again): its runs are queried, and those that waited for
+    /// it go on.
     pub(super) fn connected(&mut self, certname: &Certname, capabilities: Option<&Capabilities>) {
         let (now, heard) = (Instant::now(), self.has_room());
         self.parts.returning.remove(certname);
         let spool_id = capabilities.and_then(|capabilities| capabilities.spool_id);
         let mut outgoing = Vec::new();
         for key in self.book.on_node(certname) {
-            // What runs over SSH is nothing that an agent knows of.
+            // The agent does not know runs over SSH.
             if self.book.run(key).is_some_and(|run| run.via == Via::Ssh) {
                 continue;
             }
@@ -181,7 +182,7 @@ impl Engine {
         self.parts.returning.contains(certname, Instant::now())
     }
 
-    /// Changes were missed: every node of interest counts as having just come.
+    /// Changes of presence were missed: every node of interest counts as just connected.
     pub(super) fn all_may_have_changed(&mut self) {
         let mut nodes: Vec<Certname> = self.parked.nodes().cloned().collect();
         let in_flight = self.book.in_flight().filter_map(|key| self.book.run(key));

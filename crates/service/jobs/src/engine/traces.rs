@@ -1,7 +1,7 @@
-//! When the engine tells of a job and its runs to whoever collects traces.
+//! Export of spans for a job and its runs.
 //!
-//! Invariant: nothing waits for a span, and a job that is not traced costs a look at an empty
-//! place.
+//! Invariant: nothing waits for a span, and a job that is not traced costs one check of an
+//! `Option`.
 
 use std::time::SystemTime;
 
@@ -15,7 +15,7 @@ use crate::trace::{JobTrace, RunTrace};
 // === impl Job ===
 
 impl Job {
-    /// A run has its slot since `start`.
+    /// Begins the trace of a run that has had its slot since `start`.
     pub(super) fn trace_run(&mut self, index: usize, start: SystemTime) {
         let trace = self.trace.as_ref();
         let run = trace.and_then(|trace| trace.run(index, start));
@@ -26,7 +26,7 @@ impl Job {
 // === impl Engine ===
 
 impl Engine {
-    /// Notes something in the trace of a run, if it has one.
+    /// Adds a note to the trace of a run, if it has one.
     pub(super) fn trace(&mut self, key: RunKey, note: impl FnOnce(&mut RunTrace)) {
         if let Some(run) = self.book.run_mut(key)
             && let Some(trace) = &mut run.trace
@@ -35,14 +35,14 @@ impl Engine {
         }
     }
 
-    /// A job is durable, or over in the transaction that made it.
+    /// Exports the span of a job that is durable, or over in the transaction that made it.
     pub(super) fn trace_inserted(&self, trace: Option<&JobTrace>, since: SystemTime) {
         if let Some(trace) = trace {
             self.parts.tracer.take(trace.committed(since));
         }
     }
 
-    /// The end of a run is durable.
+    /// Exports the spans of a run whose end is durable.
     pub(super) fn trace_run_ended(&mut self, key: RunKey) {
         let Some(job) = self.book.jobs.get_mut(&key.job) else {
             return;
@@ -56,7 +56,7 @@ impl Engine {
         }
     }
 
-    /// The end of a job is durable.
+    /// Exports the span of a job whose end is durable.
     pub(super) fn trace_job_ended(&mut self, key: JobKey) {
         if let Some(job) = self.book.jobs.get_mut(&key)
             && let Some(trace) = job.trace.take()
@@ -66,7 +66,7 @@ impl Engine {
         }
     }
 
-    /// A job is over.
+    /// Exports the span of a job that is over.
     pub(super) fn trace_over(&self, trace: JobTrace, number: JobNumber) {
         self.parts.tracer.take(trace.ended(number));
     }

@@ -1,7 +1,7 @@
-//! What an agent's answer to "how did it go" allows.
+//! Conclusions from an agent's answer to a status query.
 //!
-//! The rule, and the reason for the whole crate: a request is sent a second time only when the agent
-//! has *proved* that it never got the first, and it bears the same transaction id.
+//! Invariant, and the reason for the whole crate: a request is sent a second time only when the
+//! agent has *proved* that it never got the first, and it bears the same transaction id.
 
 use tokio::time::Instant;
 use uuid::Uuid;
@@ -12,13 +12,13 @@ use crate::defaults;
 // === impl Flight ===
 
 impl Flight {
-    /// An agent with this spool bears the node's name now. If it is not the one that the run was
-    /// marked for, no `unknown` proves anything any more: either may have got the request.
+    /// An agent with this spool now uses the node's certname. If it is not the one that the run was
+    /// marked for, no `unknown` is a proof any more: either may have got the request.
     ///
-    /// An agent without a spool id is a weaker sign than one with another: a broker that lost a
-    /// session before it could tell what the agent announced reports the same. So the mark that it
-    /// left is cleared when the right spool answers again, unless the request was sent meanwhile. A
-    /// stock agent that had got it would have confirmed it, and what was confirmed is never resent.
+    /// An agent without a spool id is weaker evidence than one with another: a broker that lost a
+    /// session before it could report the agent's announcement looks the same. So its effect is
+    /// cleared when the right spool answers again, unless the request was sent meanwhile. A stock
+    /// agent that had got it would have confirmed it, and a confirmed request is never resent.
     pub(crate) fn met(&mut self, found: Option<Uuid>) {
         let Some(expected) = self.spool_id else {
             return;
@@ -31,18 +31,19 @@ impl Flight {
         }
     }
 
-    /// The request is sent to an agent with this spool.
+    /// Records that the request is sent to an agent with this spool.
     pub(crate) fn sent_to(&mut self, found: Option<Uuid>) {
         self.met(found);
         self.given_to_stranger |= self.spool_id.is_some() && found != self.spool_id;
     }
 
-    /// The agent answered a status query.
+    /// Handles the agent's answer to a status query.
     pub(crate) fn answer(&mut self, now: Instant, status: Status, patience: &Patience) -> Next {
         if let Status::Unknown { spool_id } = status {
             self.met(spool_id);
             if self.stranger.is_some() {
-                // No answer from the agent that was asked: the other one may be away for now.
+                // The answer is from another agent; the one that was asked may only be away for
+                // now.
                 return Next::Wait;
             }
         }
@@ -53,7 +54,7 @@ impl Flight {
                 Next::Wait
             }
             Status::Ended => Next::Record,
-            // Nothing was sent yet: no wonder that it does not know.
+            // Nothing was sent yet, so the agent cannot know the run.
             Status::Unknown { .. } if self.retry => Next::Wait,
             Status::Unknown { spool_id } => self.unknown(now, spool_id),
         }

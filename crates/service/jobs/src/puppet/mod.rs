@@ -1,8 +1,8 @@
-//! On-demand Puppet runs: what differs from tasks.
+//! On-demand Puppet runs: the differences from tasks.
 //!
-//! [`DeployRequest`] is what is asked, [`PuppetFlags`] how Puppet is to run, `said` what an agent told
-//! of it, and `outcome` the shape of what came out. Invariant: everything else (commits, requests, at most once, recovery, stops) is the
-//! engine's, the same as for tasks.
+//! [`DeployRequest`] is the request, [`PuppetFlags`] are Puppet's options, `said` parses the
+//! agent's result, and `outcome` shapes it. Invariant: everything else (commits, requests, at most
+//! once, recovery, stops) is the engine's, the same as for tasks.
 
 mod flags;
 mod outcome;
@@ -19,5 +19,5 @@ pub(crate) use version::OLDEST;
 
 /// The PXP module that runs Puppet, by the name of the stock agent's file.
 pub(crate) const MODULE: &str = "pxp-module-puppet";
-/// Its action.
+/// The action of that module.
 pub(crate) const ACTION: &str = "run";

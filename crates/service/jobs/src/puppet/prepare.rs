@@ -84,7 +84,7 @@ impl Preparation {
         Ok(job.sealed(&self.seal))
     }
 
-    /// The environment, which must be there; `None`: each node's own.
+    /// Checks the environment, which must exist; `None`: each node's own.
     async fn environment(
         &self,
         request: &DeployRequest,
@@ -113,7 +113,7 @@ impl Preparation {
         Ok(Some(found?))
     }
 
-    /// Nodes that are not classified into the enforced environment are not asked.
+    /// Refuses nodes that are not classified into the enforced environment.
     async fn enforce(
         &self,
         nodes: Vec<Certname>,
@@ -131,8 +131,8 @@ impl Preparation {
         Ok(nodes.into_iter().zip(found).map(target).collect())
     }
 
-    /// Nodes whose Puppet is known to be too old are not asked either. Who knows of nothing else
-    /// against a node does not keep it waiting: without an answer in time, all are asked.
+    /// Refuses nodes whose Puppet is known to be too old. A lookup without an answer in time delays
+    /// no node: all are asked then.
     async fn refuse_old_puppets(&self, targets: &mut [Target]) {
         let nodes: Vec<Certname> = targets.iter().map(|one| one.certname.clone()).collect();
         let asking = self.resolve.puppet_versions(&nodes);
@@ -158,7 +158,7 @@ impl Preparation {
     }
 }
 
-/// Why a node is not asked to run in the enforced environment.
+/// Reason that a node is not asked to run in the enforced environment.
 fn refusal(own: Classified, enforced: &str) -> Option<Verdict> {
     let asked = enforced.to_owned();
     match own {
@@ -169,7 +169,7 @@ fn refusal(own: Classified, enforced: &str) -> Option<Verdict> {
     }
 }
 
-/// As submitted, with defaults.
+/// The options as submitted, with defaults.
 fn options(request: &DeployRequest, scope: &Scope, nodes: &[Certname]) -> Value {
     let flags = &request.flags;
     let (code, code_id) = request.code.shown();

@@ -1,14 +1,14 @@
 //! Causes of errors of pxp-module-puppet: [`StockError`].
 //!
-//! The module of a pxp-agent tells the type of an error and a short text. `tutti-agent` tells a cause and the next step
-//! too, so its errors are not looked up here.
+//! The module of a pxp-agent reports the type of an error and a short text. `tutti-agent` also
+//! reports a cause and the next step, so its errors are not looked up here.
 
 /// An error of pxp-module-puppet, by its `error_type`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StockError {
     /// The cause, as `tutti-agent` names it.
     pub(super) cause: &'static str,
-    /// What the operator does next.
+    /// The next step for the operator.
     pub(super) next_step: &'static str,
 }
 
@@ -45,6 +45,6 @@ impl StockError {
     }
 }
 
-/// The next step after a failed run with a report but without failed resources, of which a pxp-agent tells no error of
-/// Puppet's.
+/// The next step after a failed run with a report but without failed resources, for which a
+/// pxp-agent reports no error of Puppet's.
 pub(super) const NO_ERRORS_TOLD: &str = "a pxp-agent tells no more: look at Puppet's log on the node, or run `puppet agent --test` there";

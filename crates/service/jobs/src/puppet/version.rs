@@ -1,14 +1,14 @@
-//! Which Puppet can be asked for a run on demand. Main function: [`is_too_old`].
+//! Puppet versions that support a run on demand. Main function: [`is_too_old`].
 //!
-//! Invariant: only a node that is known to be too old is refused. What nobody knows, or what cannot be
-//! read, is left to the node itself.
+//! Invariant: only a node that is known to be too old is refused. If the version is unknown or
+//! cannot be parsed, the node itself decides.
 
-/// The oldest: `--job-id` came with it, and older ones end with "invalid option".
+/// The oldest supported version: `--job-id` came with it, and older ones end with "invalid option".
 pub(crate) const OLDEST: &str = "5.0.0";
 const OLDEST_MAJOR: u64 = 5;
 
-/// Whether this Puppet is older than [`OLDEST`]. A version is `MAJOR.MINOR.PATCH`, and whatever
-/// follows (`-rc1`, `.123.gabcdef0`).
+/// True if this Puppet is older than [`OLDEST`]. A version is `MAJOR.MINOR.PATCH` with any suffix
+/// (`-rc1`, `.123.gabcdef0`).
 pub(super) fn is_too_old(version: &str) -> bool {
     let major = version
         .split('.')

@@ -1,8 +1,10 @@
-//! Which batch of a job's nodes may start, and until when: the pure half of a rollout.
+//! Batches of a job's nodes, and the times at which they may start: the part of a rollout without
+//! I/O.
 //!
-//! [`Rollout`] counts the runs of each batch and says what follows from each end. Invariants: a batch begins only
-//! when every run of the one before has ended and its pause is over; with more failures than are allowed nothing
-//! begins any more; and a job without `max_failures` goes no further when every node of a batch failed.
+//! [`Rollout`] counts the runs of each batch and determines the next step from each end.
+//! Invariants: a batch begins only when every run of the one before has ended and its pause is
+//! over; with more failures than allowed nothing begins any more; and a job without `max_failures`
+//! goes no further when every node of a batch failed.
 
 mod reason;
 
@@ -18,11 +20,11 @@ use crate::state::RunState;
 #[derive(Debug)]
 pub struct Rollout {
     batches: Vec<Batch>,
-    /// The place of the batch that was started last.
+    /// Index of the batch that was started last.
     current: usize,
     pause: Duration,
     nodes: usize,
-    /// `None`: as many as there are, but not all of a batch.
+    /// Number or share of nodes that may fail; `None`: any number, but not all of a batch.
     max_failures: Option<Portion>,
     failures: usize,
     stage: Stage,
@@ -39,7 +41,7 @@ struct Batch {
 enum Stage {
     /// The runs of the current batch may start.
     Batch,
-    /// The current batch has ended, and the next one starts then.
+    /// The current batch has ended, and the next one starts at `until`.
     Pause { until: Instant },
     /// Nothing begins any more.
     Over,
@@ -48,13 +50,14 @@ enum Stage {
 /// A step of a rollout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RolloutStep {
-    /// The current batch has ended, and the next one waits until then.
+    /// The current batch has ended, and the next one waits until `until`.
     Pause { until: Instant },
-    /// This batch begins, the first being 1. `after_pause`: the end of the one before was a step of its own.
+    /// This batch begins, the first being 1. `after_pause`: the end of the previous batch was a
+    /// step of its own.
     Begin { batch: u32, after_pause: bool },
     /// The last batch has ended.
     Finish,
-    /// Too many failed: no other node starts.
+    /// Too many nodes failed: no other node starts.
     Halt(Halt),
 }
 
@@ -62,13 +65,14 @@ pub enum RolloutStep {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Halt {
     pub failures: usize,
-    /// `None`: without a limit, every node of this batch failed.
+    /// The number of failures allowed; `None`: there is no limit, but every node of this batch
+    /// failed.
     pub allowed: Option<usize>,
-    /// The batch in which it was too much.
+    /// Number of the batch in which the limit was exceeded.
     pub batch: u32,
 }
 
-/// Runs of a batch as they stand.
+/// Counts of one batch: its number from 1, its nodes, and the failed ones among them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchCount {
     pub batch: u32,
@@ -79,7 +83,7 @@ pub struct BatchCount {
 // === impl Rollout ===
 
 impl Rollout {
-    /// Of a job on so many nodes that is made now.
+    /// The rollout of a new job on this many nodes.
     pub fn new(options: &RolloutOptions, nodes: usize) -> Self {
         let sizes = match &options.batch {
             Some(sizes) => sizes.of(nodes),
@@ -101,7 +105,8 @@ impl Rollout {
         }
     }
 
-    /// Goes on where a server before was: in this batch, or in the pause behind it, which has so much left.
+    /// Continues where the previous server process was: in this batch, or in the pause after it, of
+    /// which this much is left.
     pub fn resume(&mut self, batch: u32, pause_left: Option<Duration>, now: Instant) {
         let last = self.batches.len().saturating_sub(1);
         self.current = place(batch).min(last);
@@ -112,23 +117,23 @@ impl Rollout {
         }
     }
 
-    /// How many batches there are.
+    /// Number of batches of the job.
     pub fn batches(&self) -> u32 {
         number(self.batches.len())
     }
 
-    /// The batch of each node, in the order of the nodes.
+    /// Number of each node's batch, in the order of the nodes.
     pub fn batch_of_each(&self) -> impl Iterator<Item = u32> {
         let numbered = self.batches.iter().enumerate();
         numbered.flat_map(|(index, batch)| std::iter::repeat_n(number(index + 1), batch.size))
     }
 
-    /// A run of this batch ended in `state`.
+    /// Records that a run of this batch ended in `state`.
     pub fn run_ended(&mut self, batch: u32, state: RunState) {
         self.ended(batch, state, 1);
     }
 
-    /// So many runs of this batch had ended in `state` before.
+    /// Records that this many runs of the batch had ended in `state` before.
     pub fn ended(&mut self, batch: u32, state: RunState, count: usize) {
         let failed = if is_failure(state) { count } else { 0 };
         self.failures += failed;
@@ -138,7 +143,7 @@ impl Rollout {
         }
     }
 
-    /// A run of this batch that counts as finished failed after all.
+    /// Records that a run of this batch that counts as finished failed after all.
     pub(crate) fn failed_after_all(&mut self, batch: u32) {
         self.failures += 1;
         if let Some(batch) = self.batches.get_mut(place(batch)) {
@@ -146,18 +151,18 @@ impl Rollout {
         }
     }
 
-    /// True if more nodes have failed than may.
+    /// True if more nodes have failed than allowed.
     pub(crate) fn is_exceeded(&self) -> bool {
         self.allowed()
             .is_some_and(|allowed| self.failures > allowed)
     }
 
-    /// The option as it was given.
+    /// The option `max_failures` as given.
     pub(crate) fn max_failures(&self) -> Option<Portion> {
         self.max_failures
     }
 
-    /// Nodes of the job.
+    /// Number of nodes of the job.
     pub(crate) fn nodes(&self) -> usize {
         self.nodes
     }
@@ -174,12 +179,12 @@ impl Rollout {
         self.max_failures.map(|portion| portion.of(self.nodes))
     }
 
-    /// Nothing begins any more: the job was stopped.
+    /// Closes the rollout, since the job was stopped: nothing begins any more.
     pub fn close(&mut self) {
         self.stage = Stage::Over;
     }
 
-    /// The current batch.
+    /// Number and counts of the current batch.
     pub fn current(&self) -> BatchCount {
         let batch = self.batches.get(self.current).copied().unwrap_or_default();
         BatchCount {
@@ -189,7 +194,8 @@ impl Rollout {
         }
     }
 
-    /// The next thing to do, to be asked after every change and when a pause is over; each is told once.
+    /// The next step, to be requested after every change and when a pause is over; each is returned
+    /// once.
     pub fn next_step(&mut self, now: Instant) -> Option<RolloutStep> {
         match self.stage {
             Stage::Over => None,
@@ -239,7 +245,7 @@ impl Rollout {
     }
 }
 
-/// Nodes that were skipped on purpose are no failures.
+/// True for states that count as failures; nodes that were skipped on purpose do not.
 pub(crate) fn is_failure(state: RunState) -> bool {
     matches!(state, RunState::Failed | RunState::Errored)
 }

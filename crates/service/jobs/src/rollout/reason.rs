@@ -1,4 +1,4 @@
-//! Why a rollout went no further, in words: [`HaltReason`].
+//! Reason that a rollout was halted, as text: [`HaltReason`].
 
 use std::fmt;
 
@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use super::Halt;
 use crate::defaults::FAILED_NAMED;
 
-/// The failures that ended a rollout, and the option that does not allow them.
+/// The failures that ended a rollout, and the option whose limit they exceed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HaltReason {
     pub(crate) halt: Halt,
-    /// The option as it was given.
+    /// The option `max_failures` as given.
     pub(crate) max_failures: Option<Portion>,
-    /// Nodes of the job.
+    /// Number of nodes of the job.
     pub(crate) nodes: usize,
     /// The first nodes that failed, as far as they are known.
     pub(crate) failed: Vec<Certname>,
@@ -24,7 +24,7 @@ pub(crate) struct HaltReason {
 // === impl HaltReason ===
 
 impl HaltReason {
-    /// For programs.
+    /// Details of the event, for programs.
     pub(crate) fn details(&self) -> Value {
         json!({
             "failures": self.halt.failures,
@@ -75,7 +75,7 @@ impl fmt::Display for HaltReason {
     }
 }
 
-/// Remembers a node that failed, up to [`FAILED_NAMED`].
+/// Adds a node that failed to the list, up to [`FAILED_NAMED`].
 pub(crate) fn remember(failed: &mut Vec<Certname>, certname: &Certname) {
     if failed.len() < FAILED_NAMED && !failed.contains(certname) {
         failed.push(certname.clone());

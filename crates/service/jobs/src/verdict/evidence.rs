@@ -1,9 +1,9 @@
 //! Proofs that an agent's error gives about the action: [`Evidence`].
 //!
 //! Invariant: "did not run" needs a proof, since operators repeat such an action. A stock pxp-agent
-//! sends the same message type before an action starts, while it fails and after it ended, so its
-//! words decide; `tutti-agent` and the SSH runner send an error only for an action that did not
-//! start, unless the words say otherwise.
+//! sends the same message type before an action starts, while it fails and after it ended, so the
+//! text of the message decides; `tutti-agent` and the SSH runner send an error only for an action
+//! that did not start, unless the text states otherwise.
 
 use super::is_undetermined;
 
@@ -21,10 +21,10 @@ pub(crate) enum Speaker {
 pub(crate) enum Evidence {
     /// The action did not start.
     NotRun,
-    /// The action ended; its result cannot be told. The exit code in a status answer is that of its
+    /// The action ended; its result is lost. The exit code in a status answer is that of its
     /// process.
     ResultLost,
-    /// The agent carried the action out and says that its end is not known.
+    /// The agent carried the action out and reports that its end is unknown.
     Undetermined,
     /// The error fits an action that ran as well as one that did not.
     Unproved,
@@ -39,7 +39,7 @@ const REFUSALS: [&str; 5] = [
     "failed to start action task: ",
 ];
 
-/// The agent's words before the reason why an action failed inside it.
+/// The agent's text before the reason why an action failed inside it.
 const FAILED: &str = "Failed to execute the task for the ";
 
 /// Actions that fetch everything before they start a process. `file download` is not one of them: some of
@@ -76,7 +76,7 @@ const UNDELIVERED: [&str; 6] = [
 ];
 
 impl Evidence {
-    /// Reads an `rpc_error_message`, or the error in a status answer.
+    /// The evidence of an `rpc_error_message`, or of the error in a status answer.
     pub(crate) fn of_rpc_error(words: &str, speaker: Speaker) -> Self {
         if is_undetermined(words) {
             return Self::Undetermined;
@@ -98,8 +98,8 @@ impl Evidence {
         starts(words, &REFUSALS) || only_blocking(words)
     }
 
-    /// Reads an `error_message` of the PCP layer that answers a request: either the message reached
-    /// nothing that acts on it, or nothing is proved.
+    /// The evidence of an `error_message` of the PCP layer that answers a request: either no
+    /// component that acts on the message got it, or nothing is proved.
     pub(crate) fn of_pcp_error(words: &str) -> Self {
         let undelivered = starts(words, &UNDELIVERED) || words.ends_with(" fast enough.");
         match undelivered || words.contains(" is too large for its type; ") {

@@ -1,6 +1,6 @@
-//! What the operator reads of a run that is over without an outcome.
+//! Messages to the operator about runs that are over without an outcome.
 //!
-//! Invariant: the cause, the node, and what to do next; words of a node are clipped.
+//! Invariant: each message has the cause, the node, and the next step; text from a node is clipped.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -109,7 +109,7 @@ impl Verdict {
             Self::Undetermined { words, via } => {
                 let told = match via {
                     Via::Agent => format!(", its agent says: {}", clip(words)),
-                    // No agent is there to say anything.
+                    // No agent is connected that could report.
                     Via::Ssh => format!(" (it ran over SSH){}", clip(unprefixed(words))),
                 };
                 format!(
@@ -149,7 +149,7 @@ impl fmt::Display for AwaySince {
     }
 }
 
-/// Such an error without its beginning.
+/// The error without its prefix.
 fn unprefixed(words: &str) -> &str {
     words.strip_prefix(UNDETERMINED).unwrap_or(words)
 }

@@ -7,19 +7,19 @@ use serde_json::json;
 use crate::content::{Content, Entry, Manifest};
 use crate::lock::{ModuleOrigin, VersionLock};
 
-/// Its name.
+/// Name of the file in an environment.
 pub const R10K_FILE: &str = ".r10k-deploy.json";
 
 /// Digits of a commit of the longer kind.
 const COMMIT_DIGITS: usize = 64;
 
-/// What r10k has in a commit's place where there is no control repository.
+/// Value that r10k writes instead of a commit if there is no control repository.
 const PLAIN: &str = "plain-default";
 
-/// How Ruby writes a moment.
+/// Ruby's format of a time.
 const RUBY: &str = "%Y-%m-%d %H:%M:%S +0000";
 
-/// The file of a version that was begun then and is whole now.
+/// The content of the file for a version whose build began at `began` and is finished now.
 pub fn note(lock: &VersionLock, began: Timestamp) -> Vec<u8> {
     let modules = lock.modules.iter().map(|module| {
         let sha = match &module.origin {
@@ -40,7 +40,7 @@ pub fn note(lock: &VersionLock, began: Timestamp) -> Vec<u8> {
     format!("{file:#}\n").into_bytes()
 }
 
-/// The commit that r10k left in an environment.
+/// The commit that r10k recorded in an environment.
 pub fn commit(content: &Content, manifest: &Manifest) -> Option<String> {
     let Entry::File {
         sha256, executable, ..

@@ -1,11 +1,11 @@
 //! Content under its hash, shared by all environments. Main type: [`Content`].
 //!
-//! `objects/ab/<sha256>` are files, with `-x` behind it where they can be run; `trees/<id>` are manifests.
-//! Versions of environments are hard links to the objects. The rules that must hold:
-//! - an object gets its name after its bytes are on the disk, and is never written again; one whose bytes
-//!   are not those of its name loses it before it is used for another tree or version;
-//! - a manifest gets its name after its objects have theirs; where a power cut took an object's name away,
-//!   the tree counts as not there and is brought again.
+//! `objects/ab/<sha256>` are files, with the suffix `-x` if they are executable; `trees/<id>` are manifests.
+//! Versions of environments are hard links to the objects. Invariants:
+//! - an object gets its name after its bytes are on the disk, and is never written again; an object whose bytes
+//!   do not match its name loses the name before it is used for another tree or version;
+//! - a manifest gets its name after its objects have theirs; if a power cut removed an object's name, the tree
+//!   counts as missing and is fetched again.
 
 mod intake;
 mod manifest;
@@ -31,7 +31,7 @@ pub struct Content {
     verified: Arc<VerifiedContents>,
 }
 
-/// Why the store cannot be used.
+/// Reason that the store cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {what} {}", path.display())]
 pub struct ContentError {
@@ -40,19 +40,19 @@ pub struct ContentError {
     source: io::Error,
 }
 
-/// Files are shared by many versions, so nobody may write to them.
+/// Mode of files: read-only, since they are shared by many versions.
 const MODE: u32 = 0o444;
 const MODE_EXECUTABLE: u32 = 0o555;
-/// Of everybody who may run a file.
+/// The execute bits of owner, group and others.
 pub(crate) const ANY_EXECUTE: u32 = 0o111;
-/// Others read versions, among them the puppetserver, through paths below this.
+/// Mode of directories: other users, such as the puppetserver's, read versions through paths below them.
 const MODE_DIRECTORY: u32 = 0o755;
 
 // === impl Content ===
 
 impl Content {
-    /// Opens the store in this directory, which is made if it is not there; what an interrupted deployment
-    /// left behind is removed.
+    /// Opens the store in this directory, which is created if missing; remains of an interrupted deployment are
+    /// removed.
     pub fn open(root: impl Into<PathBuf>) -> Result<Self, ContentError> {
         let root: PathBuf = root.into();
         let content = Self::look(root.clone());
@@ -63,7 +63,7 @@ impl Content {
             Err(source) => return Err(failed("remove", &incoming)(source)),
         }
         make_directory(&incoming)?;
-        // The last one of them is made last.
+        // This directory is created last, so the others exist.
         if content.trees().is_dir() {
             return Ok(content);
         }
@@ -76,7 +76,7 @@ impl Content {
         Ok(content)
     }
 
-    /// The same only to read from.
+    /// Opens the store only for reading.
     pub fn look(root: PathBuf) -> Self {
         Self {
             root: root.into(),
@@ -84,12 +84,12 @@ impl Content {
         }
     }
 
-    /// Begins to take a tree in.
+    /// Begins to store a tree.
     pub fn intake(&self) -> Result<Intake, ContentError> {
         Intake::new(self.clone())
     }
 
-    /// A tree that is here as a whole.
+    /// The manifest of a tree; `None` unless all of the tree is in the store.
     pub fn tree(&self, id: TreeId) -> Result<Option<Manifest>, ContentError> {
         let path = self.trees().join(id.to_string());
         let text = match fs::read(&path) {
@@ -113,7 +113,7 @@ impl Content {
         fs::read(&path).map_err(failed("read", &path))
     }
 
-    /// The content of a file, whether it can be run or not, and its size.
+    /// The content of a file, executable or not, and its size in bytes.
     pub fn open_object(&self, sha256: ContentHash) -> Result<Option<(File, u64)>, ContentError> {
         for executable in [false, true] {
             let path = self.object(sha256, executable);
@@ -129,7 +129,7 @@ impl Content {
         Ok(None)
     }
 
-    /// Where the content of a file is.
+    /// Path of the content of a file.
     pub fn object(&self, sha256: ContentHash, executable: bool) -> PathBuf {
         let mut name = sha256.to_string();
         let directory = self.objects().join(&name[..2]);
@@ -139,7 +139,7 @@ impl Content {
         directory.join(name)
     }
 
-    /// What files of the store may be used for.
+    /// Mode of files in the store.
     pub fn mode(executable: bool) -> u32 {
         match executable {
             true => MODE_EXECUTABLE,
@@ -147,7 +147,7 @@ impl Content {
         }
     }
 
-    /// Keeps a manifest of which all files are here. After it that is so whatever happens to the machine.
+    /// Stores a manifest whose files are all in the store. Afterwards the tree is durable.
     pub fn keep_tree(&self, manifest: &Manifest) -> Result<TreeId, ContentError> {
         let (id, text) = manifest.encode();
         let kept = self.trees().join(id.to_string());
@@ -162,7 +162,7 @@ impl Content {
         Ok(id)
     }
 
-    /// Whether all files of a tree are here.
+    /// True if all files of a tree are in the store.
     pub fn is_whole(&self, manifest: &Manifest) -> bool {
         manifest.entries().all(|(_, entry)| match entry {
             Entry::File {
@@ -174,9 +174,9 @@ impl Content {
         })
     }
 
-    /// True if the content of a file is in the store with the bytes that its name says, which are hashed once in
-    /// the life of this process. Other content, as a disk leaves it that lost acknowledged writes, loses its name,
-    /// so that it is fetched again.
+    /// True if the content of a file is in the store and its bytes match its name; they are hashed once in the life of
+    /// this process. Other content, as left by a disk that lost acknowledged writes, loses its name, so that it is
+    /// fetched again.
     pub fn has(&self, sha256: ContentHash, executable: bool, size_bytes: u64) -> bool {
         let path = self.object(sha256, executable);
         let Ok(metadata) = fs::symlink_metadata(&path) else {
@@ -191,12 +191,12 @@ impl Content {
             return true;
         }
         tracing::warn!(path = %path.display(), "a damaged content is brought anew");
-        // One that stays is found again.
+        // If the removal fails, the damage is found again.
         drop(fs::remove_file(&path));
         false
     }
 
-    /// Where it all is.
+    /// Root directory of the store.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -205,7 +205,7 @@ impl Content {
         self.root.join("objects")
     }
 
-    /// Where the objects are whose hashes begin with this byte.
+    /// Directory of the objects whose hashes begin with this byte.
     pub(crate) fn objects_of(&self, first: u8) -> PathBuf {
         self.objects().join(format!("{first:02x}"))
     }
@@ -214,7 +214,7 @@ impl Content {
         self.root.join("trees")
     }
 
-    /// Where nothing has its name yet; what is left there is removed at the next start.
+    /// Directory of unfinished files; remains in it are removed at the next start.
     pub fn incoming(&self) -> PathBuf {
         self.root.join("incoming")
     }
@@ -223,7 +223,7 @@ impl Content {
 // === impl ContentError ===
 
 impl ContentError {
-    /// Whether there is no room on the disk.
+    /// True if the disk or the quota is full.
     pub fn is_full(&self) -> bool {
         use io::ErrorKind::{QuotaExceeded, StorageFull};
         matches!(self.source.kind(), QuotaExceeded | StorageFull)
@@ -235,7 +235,7 @@ pub fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Cont
     move |source| ContentError { what, path, source }
 }
 
-/// A directory that others may look into, and those above it.
+/// Creates a directory that other users can read, and its missing parents.
 pub fn make_directory(path: &Path) -> Result<(), ContentError> {
     if path.is_dir() {
         return Ok(());
@@ -245,7 +245,7 @@ pub fn make_directory(path: &Path) -> Result<(), ContentError> {
     fs::set_permissions(path, mode).map_err(failed("make", path))
 }
 
-/// Everything that was written to the file system of this path, and names in it, is on the disk after it.
+/// Flushes all data and names of the file system of this path to the disk.
 pub fn sync(path: &Path) -> Result<(), ContentError> {
     let file = File::open(path).map_err(failed("open", path))?;
     rustix::fs::syncfs(&file)

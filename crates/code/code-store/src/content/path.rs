@@ -1,7 +1,6 @@
-//! [`TreePath`]: where a file stands in a tree.
+//! [`TreePath`]: the path of a file in a tree.
 //!
-//! The rule that must hold: joined to a directory it names something inside of that directory, and never
-//! something of git's own.
+//! Invariant: joined to a directory, it names an entry inside that directory, and never one of git's own files.
 
 use std::borrow::Borrow;
 use std::ffi::OsStr;
@@ -15,7 +14,7 @@ use crate::defaults::{NAME_BYTES, PATH_BYTES};
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TreePath(Box<[u8]>);
 
-/// Why bytes are no such path.
+/// Reason that bytes are not such a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the path {shown:?} {why}")]
 pub struct TreePathError {
@@ -37,25 +36,25 @@ impl TreePath {
         }
     }
 
-    /// Its bytes.
+    /// The bytes of the path.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The directories that it stands in, the nearest first.
+    /// The directories above the path, the nearest first.
     pub fn parents(&self) -> impl Iterator<Item = &[u8]> {
         let slashes = self.0.iter().enumerate().rev();
         let slashes = slashes.filter(|(_, byte)| **byte == b'/');
         slashes.map(|(index, _)| &self.0[..index])
     }
 
-    /// Whether it is this directory or below it.
+    /// True if the path is this directory or below it.
     pub fn is_below(&self, directory: &[u8]) -> bool {
         let rest = self.0.strip_prefix(directory);
         rest.is_some_and(|rest| rest.is_empty() || rest.first() == Some(&b'/'))
     }
 
-    /// Whether a link here with this target stays in the tree.
+    /// True if a link at this path with this target stays in the tree.
     pub(crate) fn holds_link(&self, target: &[u8]) -> bool {
         if target.is_empty() || target.first() == Some(&b'/') || target.contains(&0) {
             return false;

@@ -1,6 +1,6 @@
 //! Contents whose bytes were compared with their hashes in this process: [`VerifiedContents`].
 //!
-//! The rule: a content counts as verified as long as its file is the one that was hashed, by inode, size and
+//! Invariant: a content counts as verified as long as its file is the one that was hashed, by inode, size and
 //! time of modification. So each is hashed once in the life of a process, which is enough for what a power
 //! cut did, and again when its file was written to. The number that is remembered is bounded.
 
@@ -34,7 +34,7 @@ struct FileState {
 // === impl VerifiedContents ===
 
 impl VerifiedContents {
-    /// True if the file has the content that its name says; false also if it cannot be read.
+    /// True if the file has the content that its name states; false also if it cannot be read.
     pub(super) fn verify(
         &self,
         (sha256, executable): (ContentHash, bool),

@@ -1,7 +1,7 @@
 //! Files that a version was built of, read from notes on the disk: [`expected_layout`].
 //!
 //! A lock names commits, archives and revisions; a note names the tree of each; a tree is kept under its hash.
-//! The rule that must hold: a tree whose bytes are not those of its hash is not used.
+//! Invariant: a tree whose bytes are not those of its hash is not used.
 
 use std::path::PathBuf;
 

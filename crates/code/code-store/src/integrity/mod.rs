@@ -2,7 +2,7 @@
 //! [`check_store`].
 //!
 //! Every content is hashed anew, whatever was verified before, and every file of every version is compared with
-//! the trees that the version's lock names. The rule that must hold: a version counts as whole only if each of
+//! the trees that the version's lock names. Invariant: a version counts as whole only if each of
 //! its files was compared; where the trees are not known any more, the reason is reported instead.
 
 mod contents;

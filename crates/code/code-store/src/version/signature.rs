@@ -1,6 +1,6 @@
-//! [`VersionSignature`]: what names a version of an environment.
+//! [`VersionSignature`]: identifies a version of an environment.
 //!
-//! The rule that must hold: it can be a part of a directory's name and of a code id.
+//! Invariant: it can be a part of a directory's name and of a code id.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use std::str::FromStr;
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct VersionSignature(Box<str>);
 
-/// A text that is none.
+/// The text is not a signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a version's signature has 40 hexadecimal digits")]
 pub struct SignatureError;
@@ -17,14 +17,14 @@ pub struct SignatureError;
 const DIGITS: usize = 40;
 
 impl VersionSignature {
-    /// Of what a version was made of.
+    /// The signature of a version with these contents of its lock.
     pub fn of(text: &[u8]) -> Self {
         let mut digits = crate::content::ContentHash::of(text).to_string();
         digits.truncate(DIGITS);
         Self(digits.into())
     }
 
-    /// The digits.
+    /// The 40 hexadecimal digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,9 +1,9 @@
-//! Environments that were taken away on purpose, as long as followers were not told of it.
+//! Environments that were removed on purpose, until the removal is announced to followers.
 //!
-//! Followers take away what they are told to, and nothing else: a link that is not there any more may be a
-//! mistake. So whoever takes an environment away where followers may be, a server or a command while none
-//! runs, notes it before; who announces it forgets the note. The rule that must hold: what has a note and no
-//! link was taken away on purpose, whatever was killed meanwhile.
+//! Followers remove only environments whose removal is announced: a missing link may be a mistake. So a server, or
+//! a command while no server runs, writes a note before it removes an environment, and the note is deleted after
+//! the announcement. Invariant: an environment with a note and no link was removed on purpose, even if a process
+//! was killed meanwhile.
 
 use std::fs;
 use std::io;
@@ -17,7 +17,7 @@ use crate::content::{ContentError, failed, make_directory};
 // === impl Versions ===
 
 impl Versions {
-    /// It is on the disk after this that an environment is about to be taken away.
+    /// Stores durably that an environment is about to be removed.
     pub fn note_taken_away(&self, environment: &EnvironmentName) -> Result<(), ContentError> {
         let directory = self.notes_of_taken_away();
         let is_new = !directory.is_dir();
@@ -37,7 +37,7 @@ impl Versions {
         Ok(names.filter_map(|name| name.parse().ok()).collect())
     }
 
-    /// Followers were told, or need not be.
+    /// Deletes the note, since the removal was announced or need not be.
     pub fn forget_taken_away(&self, environment: &EnvironmentName) -> Result<(), ContentError> {
         let note = self.notes_of_taken_away().join(environment.as_str());
         match fs::remove_file(&note) {

@@ -1,6 +1,6 @@
 //! The probe of the directories that deployments write to. Main type: [`WriteProbe`].
 //!
-//! The rule: the probe does on the disk what a deployment does (a file, a hard link from the contents to the versions,
+//! Invariant: the probe does on the disk what a deployment does (a file, a hard link from the contents to the versions,
 //! a link that is put in place by a rename), leaves nothing behind, and touches nothing that is there.
 
 mod mounts;

@@ -1,6 +1,6 @@
 //! Mounts as this process sees them. Main type: [`Mounts`].
 //!
-//! The rule: a mount may be read-only for this process although its file system is not; that is what a service manager
+//! Invariant: a mount may be read-only for this process although its file system is not; that is what a service manager
 //! does, and only there it helps to change the unit.
 
 use std::fs;

@@ -1,6 +1,6 @@
 //! Obstacles to deployments, in words for an administrator. Main type: [`WriteObstacle`].
 //!
-//! The rule: path, cause and remedy are named, and the remedy is a command where there is one.
+//! Invariant: path, cause and remedy are named, and the remedy is a command where there is one.
 
 use std::fs;
 use std::io;

@@ -20,15 +20,15 @@ pub struct Layout {
 /// A tree that goes into a directory.
 #[derive(Debug)]
 pub struct LayoutPart<'m> {
-    /// Where.
+    /// Directory for the tree, relative to the environment.
     pub directory: String,
-    /// What.
+    /// Manifest of the tree.
     pub manifest: &'m Manifest,
-    /// Without its `spec` directory.
+    /// True to leave out its `spec` directory.
     pub exclude_spec: bool,
 }
 
-/// Why trees cannot be put together.
+/// Reason that trees cannot be combined.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LayoutError {
     /// A path is too long.
@@ -101,12 +101,12 @@ impl Layout {
         self.entries.remove(path);
     }
 
-    /// What comes from trees.
+    /// The entries that come from trees.
     pub fn entries(&self) -> impl Iterator<Item = (&TreePath, &Entry)> {
         self.entries.iter()
     }
 
-    /// What is written.
+    /// Files written for the version, with their contents.
     pub fn written(&self) -> impl Iterator<Item = (&TreePath, &Vec<u8>)> {
         self.written.iter()
     }

@@ -4,7 +4,7 @@
 //! once it has its name; the live one is where `environments/<environment>` leads, an absolute link. The
 //! rules that must hold:
 //! - a directory has its name only after all of it is on the disk;
-//! - a switch is one rename: whoever opens the environment sees the old version or the new one.
+//! - a switch is one rename: a reader that opens the environment sees the old version or the new one.
 
 mod damage;
 mod files;
@@ -45,16 +45,16 @@ pub struct Versions {
     environments: Arc<Path>,
 }
 
-/// What a switch did.
+/// Result of a switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionSwitch {
-    /// What was live before.
+    /// Version that was live before.
     pub before: Option<VersionSignature>,
-    /// Where a directory went that stood in the link's place, and was no version of ours.
+    /// New path of a directory that was in the link's place and not a version deployed by Tutti.
     pub moved_aside: Option<PathBuf>,
 }
 
-/// Why a version cannot be built or switched to.
+/// Reason that a version cannot be built or switched to.
 #[derive(Debug, thiserror::Error)]
 pub enum VersionError {
     /// The disk.
@@ -119,12 +119,12 @@ impl Versions {
         }
     }
 
-    /// Where a version is, or would be.
+    /// Path of a version, whether it exists or not.
     pub fn path(&self, environment: &EnvironmentName, signature: &VersionSignature) -> PathBuf {
         self.versions.join(format!("{environment}_{signature}"))
     }
 
-    /// Whether a version is here.
+    /// True if a version exists.
     pub fn has(&self, environment: &EnvironmentName, signature: &VersionSignature) -> bool {
         self.path(environment, signature).is_dir()
     }
@@ -226,7 +226,7 @@ impl Versions {
         }
     }
 
-    /// When a version was built, or was live for the last time.
+    /// Time at which a version was built, or was last live.
     pub fn used(
         &self,
         environment: &EnvironmentName,
@@ -400,7 +400,7 @@ impl Versions {
         Ok(found)
     }
 
-    /// What a version is made of; `None`: there is no such version, or somebody damaged it.
+    /// The lock of a version; `None` if there is no such version, or its lock is damaged.
     pub fn lock(
         &self,
         environment: &EnvironmentName,

@@ -17,7 +17,7 @@ pub struct SignatureError;
 const DIGITS: usize = 40;
 
 impl VersionSignature {
-    /// The signature of a version with these contents of its lock.
+    /// The signature for a text that describes the parts of a version.
     pub fn of(text: &[u8]) -> Self {
         let mut digits = crate::content::ContentHash::of(text).to_string();
         digits.truncate(DIGITS);

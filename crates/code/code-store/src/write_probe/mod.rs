@@ -27,7 +27,7 @@ pub struct WriteProbe {
     environments: PathBuf,
 }
 
-/// What is going to be done with an environment.
+/// The planned change of an environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeScope {
     /// A version is built and then switched to.
@@ -73,7 +73,7 @@ impl WriteProbe {
     /// Files are written in each part of the directory, and linked from the contents into the versions.
     fn probe_building(&self) -> Result<(), WriteObstacle> {
         let parts = ["content", "versions", "repositories"].map(|part| self.directory.join(part));
-        // Where the whole of it is missing, the whole of it is what must be made.
+        // If the directory itself is missing, it must be created.
         if nearest(&self.directory) != self.directory {
             return probe_in(&self.directory, write_file);
         }

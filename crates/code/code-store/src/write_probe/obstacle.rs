@@ -152,7 +152,7 @@ impl WriteObstacle {
         }
     }
 
-    /// What stands in a link's place cannot change places with it.
+    /// The entry in a link's place cannot be exchanged with the link.
     pub(super) fn to_exchange(link: &Path, error: &io::Error) -> Self {
         let cause = format!(
             "is no link, and this file system cannot put one in its place in one step ({error})"

@@ -78,7 +78,7 @@ pub const VERSIONS_WAIT: Duration = Duration::from_secs(3);
 pub const CLASSIFICATIONS: usize = 2;
 
 /// Difference of two clocks that were not set, in milliseconds: they are read one after the other, and times are
-/// told in seconds.
+/// sent in seconds.
 pub const CLOCK_JITTER_MS: i64 = 1_000;
 
 /// Failed nodes named in a message about a failure that keeps other nodes from starting.
@@ -114,7 +114,7 @@ pub const COMMIT_RETRY: Duration = Duration::from_secs(1);
 pub const COMMANDS: usize = 256;
 /// Job insertions under way at once; more wait in the command queue.
 pub const INSERTIONS: usize = 16;
-/// Jobs kept in memory while the store cannot say whether it has them; with more, new ones are
+/// Jobs kept in memory while it is unknown if the store has them; with more, new ones are
 /// refused until it can. With those being inserted, 32 drafts at the most.
 pub const DOUBTS: usize = 16;
 /// Messages of one commit handed to brokers at once. A node whose queue is full holds up its own
@@ -194,5 +194,5 @@ pub const PATTERN_BYTES: usize = 1_024;
 /// Memory of one compiled expression.
 pub const PATTERN_PROGRAM_BYTES: usize = 1 << 20;
 
-/// Selectors without a node that one message names, and nodes that one short name is said to stand for.
+/// Selectors without a node that one message names, and nodes that one ambiguous short name is listed with.
 pub const SELECTOR_PROBLEMS: usize = 5;

@@ -405,7 +405,7 @@ impl Jobs {
         &self.shared.store
     }
 
-    /// True if the engine was told to end, or has ended by itself.
+    /// True if a shutdown was requested, or the engine has ended by itself.
     pub(crate) fn is_stopping(&self) -> bool {
         self.shared.stopped.is_cancelled()
     }

@@ -4,7 +4,7 @@
 //! [`Jobs`] is the handle; behind it one actor owns every job that is not over. Invariants of the
 //! whole crate:
 //! - an answer that a caller has received is durable;
-//! - a request is sent only after the commit that says so, and a second time only when the agent
+//! - a request is sent only after the commit that records it, and a second time only when the agent
 //!   has proved that it never got the first;
 //! - a run's terminal state is never left, and a job's last event is its last.
 

@@ -43,7 +43,7 @@ impl Engine {
         }
     }
 
-    /// Presence of the agent or SSH connection that is responsible for a run, if it is connected.
+    /// Presence of the agent or SSH runner that is responsible for a run, if it is connected.
     pub(super) fn presence_of(&self, run: &Run) -> Option<Presence> {
         match run.via {
             Via::Agent => self.parts.fabric.presence(&run.certname),
@@ -51,7 +51,7 @@ impl Engine {
         }
     }
 
-    /// A message about a run, addressed to the agent or SSH connection that is responsible for it.
+    /// A message about a run, addressed to the agent or SSH runner that is responsible for it.
     pub(super) fn message_about(&self, run: &Run, body: Body) -> Message {
         let agent = || PcpUri::agent(&run.certname);
         let target = match run.via {

@@ -1,6 +1,6 @@
 //! The access log: one event per message under the tracing target `pcp_access`.
 //!
-//! The rule: every event has the same separate fields (`outcome`, `remote`, `certname`, `sender`,
+//! Invariant: every event has the same separate fields (`outcome`, `remote`, `certname`, `sender`,
 //! `message_type`, `id`, `target`), and outcomes have the names that operators of PCP brokers know.
 //! Refusals go through [`Session::log_refusal`](crate::session::Session::log_refusal), which bounds
 //! them.
@@ -8,7 +8,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 
-/// What became of a message before it was routed.
+/// The result of the checks that a message passes before it is routed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Outcome {
     AuthorizationSuccess,
@@ -36,14 +36,14 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Where a message came from.
+/// The network address and certname that a message came from.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Origin<'a> {
     pub(crate) remote: SocketAddr,
     pub(crate) certname: &'a str,
 }
 
-/// Logs a message that could be read.
+/// Logs a message that could be decoded.
 pub(crate) fn message(outcome: Outcome, origin: Origin<'_>, message: &pcp::Message) {
     let text = |uri: &Option<pcp::PcpUri>| uri.as_ref().map(|uri| uri.as_str().to_owned());
     macro_rules! event {
@@ -66,7 +66,7 @@ pub(crate) fn message(outcome: Outcome, origin: Origin<'_>, message: &pcp::Messa
     }
 }
 
-/// Logs what could not be read.
+/// Logs a message that could not be decoded.
 pub(crate) fn unreadable(origin: Origin<'_>, problem: &str) {
     tracing::warn!(
         target: "pcp_access",
@@ -77,7 +77,7 @@ pub(crate) fn unreadable(origin: Origin<'_>, problem: &str) {
     );
 }
 
-/// Logs that refusals are not logged for a while.
+/// Logs that further refusals are not logged for a while.
 pub(crate) fn leaving_out(origin: Origin<'_>) {
     tracing::warn!(
         target: "pcp_access",

@@ -1,7 +1,7 @@
 //! Starting and stopping a broker.
 //!
-//! The rule: every task belongs to the [`BrokerHandle`], and when [`BrokerHandle::shutdown`] has
-//! returned, none is left.
+//! Invariant: every task belongs to the [`BrokerHandle`], and no task is left when
+//! [`BrokerHandle::shutdown`] has returned.
 
 use std::io;
 use std::net::SocketAddr;
@@ -31,18 +31,18 @@ use crate::{accept, inventory_updates, revocation};
 #[derive(Debug)]
 pub struct Broker;
 
-/// Why a broker does not start.
+/// The reason a broker does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The address is taken or not ours.
+    /// The address is in use or does not belong to this machine.
     #[error("cannot listen on {address}")]
     Listen {
-        /// As configured.
+        /// The address as configured.
         address: SocketAddr,
-        /// Why.
+        /// The error of the operating system.
         source: io::Error,
     },
-    /// A controller's uri.
+    /// The URI of a controller is invalid.
     #[error(transparent)]
     Controller(#[from] ControllerUriError),
 }
@@ -60,8 +60,9 @@ impl Broker {
     /// Listens and serves until the handle is shut down. Must run within a tokio runtime.
     ///
     /// The TLS settings should ask clients for a certificate without requiring it, so that one
-    /// without hears so (close code 4003) and the status can be read without. Whoever loaded `tls`
-    /// runs [`ServerTls::watch`]; the broker cuts revoked sessions when that reports a change.
+    /// without a certificate is refused with close code 4003 and the status can be read without
+    /// one. The code that loaded `tls` runs [`ServerTls::watch`]; the broker closes revoked
+    /// sessions when that reports a change.
     ///
     /// With a `fabric`, its engine is a controller in the same process: every agent is announced
     /// to it, and messages for its address go to its inbox.
@@ -121,17 +122,19 @@ impl Broker {
 }
 
 impl BrokerHandle {
-    /// Where it listens; the port that the kernel chose when 0 was configured.
+    /// The address that the broker listens on, with the port that the kernel chose if 0 was
+    /// configured.
     pub fn local_addr(&self) -> SocketAddr {
         self.local_addr
     }
 
-    /// Clients that are associated now.
+    /// The number of clients that are associated now.
     pub fn connections(&self) -> usize {
         self.shared.router.sessions.len()
     }
 
-    /// Closes every session with 1001, waits for them within the configured time, cuts the rest.
+    /// Closes every session with code 1001, waits up to the configured time for them to end, and
+    /// drops the rest.
     pub async fn shutdown(&self) {
         self.stop.cancel();
         for session in self.shared.router.sessions.stop() {
@@ -179,7 +182,7 @@ impl Drop for BrokerHandle {
     }
 }
 
-/// The engine's way to the sessions.
+/// The connection from the engine to the sessions.
 struct Link {
     router: Weak<Router>,
 }

@@ -1,6 +1,7 @@
-//! The latest comings and goings, numbered.
+//! A numbered log of the latest connects and disconnects.
 //!
-//! The rule: bounded; a reader whose place was dropped is told so instead of missing something.
+//! Invariant: the log is bounded; a reader whose cursor was dropped gets an error and never misses
+//! an entry silently.
 
 use std::collections::VecDeque;
 
@@ -16,7 +17,7 @@ pub(crate) struct ChangeLog {
     start: u64,
 }
 
-/// The reader's place is not in the log any more.
+/// The entries at the reader's cursor are no longer in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Behind;
 
@@ -29,7 +30,7 @@ impl ChangeLog {
         self.entries.push_back((uri, change));
     }
 
-    /// The place of the next entry.
+    /// The cursor of the next entry.
     pub(crate) fn end(&self) -> u64 {
         self.start + self.entries.len() as u64
     }
@@ -46,7 +47,7 @@ impl ChangeLog {
             .skip(usize::try_from(skip).unwrap_or(usize::MAX)))
     }
 
-    /// Drops what nobody reads any more; `None`: nobody reads at all.
+    /// Drops the entries before `cursor`; `None` means that there is no reader.
     pub(crate) fn forget_before(&mut self, cursor: Option<u64>) {
         let keep_from = cursor.unwrap_or_else(|| self.end()).max(self.start);
         let drop = usize::try_from(keep_from - self.start).unwrap_or(usize::MAX);

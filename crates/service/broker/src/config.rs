@@ -1,7 +1,7 @@
-//! What a broker is told.
+//! Configuration of a broker.
 //!
-//! [`BrokerConfig`] is plain data with defaults from [`crate::defaults`]; reading files is the
-//! business of whoever starts the broker.
+//! [`BrokerConfig`] is plain data with defaults from [`crate::defaults`]; the caller that starts
+//! the broker reads the configuration files.
 
 use std::net::{Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -13,96 +13,98 @@ use crate::authorization::Policy;
 use crate::controllers::allowlist::DEFAULT_ALLOWLIST;
 use crate::defaults;
 
-/// Everything about one broker.
+/// The complete configuration of one broker.
 #[derive(Clone, Debug)]
 pub struct BrokerConfig {
-    /// Where agents connect; 8142 in the field.
+    /// Address and port that agents connect to; usually port 8142.
     pub listen: SocketAddr,
-    /// The common name of the broker's own certificate: how it is called in inventories.
+    /// The common name of the broker's own certificate, which is its name in inventories.
     pub certname: Certname,
-    /// Who may send what; [`crate::ShippedPolicy`] makes a safe one.
+    /// Authorization rules for messages; [`crate::ShippedPolicy`] makes a safe policy.
     pub policy: Policy,
-    /// Where the two versions of PCP are served.
+    /// Request paths of the two versions of PCP.
     pub paths: Paths,
-    /// Sizes and counts.
+    /// Upper limits for connections, handshakes, messages and queues.
     pub limits: Limits,
-    /// Times.
+    /// Timeouts of connections, deliveries and shutdown.
     pub timeouts: Timeouts,
-    /// Orchestrators that the broker dials.
+    /// Orchestrators that the broker connects to, if any.
     pub controllers: Option<ControllersConfig>,
 }
 
 /// Request paths, without a slash at the end.
 #[derive(Clone, Debug)]
 pub struct Paths {
-    /// PCP 1, binary frames. `None`: not served.
+    /// Path of PCP 1 (binary frames); `None` if it is not served.
     pub v1: Option<String>,
-    /// PCP 2, text frames. `None`: not served.
+    /// Path of PCP 2 (text frames); `None` if it is not served.
     pub v2: Option<String>,
 }
 
-/// Sizes and counts.
+/// Upper limits for connections, handshakes, messages and queues.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Clients at most; 0 means any number. A client that replaces its own session is let in.
+    /// Maximum number of clients; 0 means no limit. A client that replaces its own session is
+    /// accepted even at the limit.
     pub max_connections: usize,
-    /// Connections that are not associated yet.
+    /// Maximum number of connections that are not associated yet (half-open).
     pub half_open: usize,
-    /// Half-open connections from one network (an IPv4 address or an IPv6 /64) at once.
+    /// Maximum number of half-open connections from one network (an IPv4 address or an IPv6 /64).
     pub half_open_per_network: usize,
-    /// Handshakes that compute at the same time; one core less than there are, so that the
-    /// associated clients are always served.
+    /// Maximum number of handshakes computed at the same time. The default is one less than the
+    /// number of cores (at least 1), so that associated clients are always served.
     pub handshakes: usize,
-    /// One message.
+    /// Maximum size of one message, in bytes.
     pub message_bytes: usize,
-    /// Large messages being received, over all clients together; 4 GiB at most.
+    /// Bytes of large messages being received, for all clients together; 4 GiB at most.
     pub assembly_bytes: usize,
-    /// What waits for one client.
+    /// Maximum number of bytes queued for one client.
     pub outbox_bytes: usize,
 }
 
-/// Times.
+/// Timeouts of connections, deliveries and shutdown.
 #[derive(Clone, Debug)]
 pub struct Timeouts {
-    /// From accept to the first byte.
+    /// Time allowed from accepting a connection to its first byte.
     pub first_byte: Duration,
-    /// From accept to association.
+    /// Time allowed from accepting a connection to its association.
     pub opening: Duration,
-    /// Silence of a client.
+    /// Time that a client may stay silent.
     pub idle: Duration,
-    /// How long a sender waits for room at its target.
+    /// Time that a sender waits for space in the queue of its target.
     pub delivery: Duration,
-    /// For a large message to come in, beside what its size allows.
+    /// Time allowed to receive a large message, in addition to the time that its size allows.
     pub assembly: Duration,
-    /// In which a large message has to grow.
+    /// Period within which a large message being received must grow.
     pub assembly_progress: Duration,
-    /// Between batches of inventory changes.
+    /// Interval between batches of inventory changes.
     pub inventory: Duration,
-    /// For sessions to end when the broker stops.
+    /// Time that sessions have to end when the broker stops.
     pub shutdown: Duration,
 }
 
-/// Orchestrators elsewhere, to which the broker connects by itself.
+/// Remote orchestrators (controllers) to which the broker opens the connection.
 #[derive(Clone, Debug)]
 pub struct ControllersConfig {
-    /// `wss://host:port/path`; `/server` is appended.
+    /// URIs of the controllers, `wss://host:port/path`; `/server` is appended.
     pub uris: Vec<String>,
-    /// The certnames that controllers may have, beside the host name that is checked anyway.
+    /// The certnames that controllers may have, in addition to the host name, which is always
+    /// checked.
     pub certnames: ServerCertnames,
     /// Message types that a controller may send.
     pub allowlist: Vec<String>,
     /// The broker's own certificate, presented as a client; read at each attempt.
     pub tls: pki::TlsFiles,
-    /// Between pings.
+    /// Interval between WebSocket pings to a controller.
     pub ping: Duration,
-    /// First pause after a lost connection.
+    /// First pause before reconnecting after a lost connection.
     pub backoff: Duration,
-    /// Longest pause.
+    /// Longest pause before reconnecting after a lost connection.
     pub backoff_max: Duration,
 }
 
 impl BrokerConfig {
-    /// The defaults, for a broker of this name and policy.
+    /// Returns the default configuration of a broker with this certname and policy.
     pub fn new(certname: Certname, policy: Policy) -> Self {
         Self {
             listen: SocketAddr::from((Ipv6Addr::UNSPECIFIED, 8142)),
@@ -117,7 +119,7 @@ impl BrokerConfig {
 }
 
 impl ControllersConfig {
-    /// The defaults, for these controllers.
+    /// Returns the default configuration for these controllers.
     pub fn new(uris: Vec<String>, tls: pki::TlsFiles) -> Self {
         Self {
             uris,

@@ -1,6 +1,7 @@
-//! Reads a policy from HOCON, strictly: what could never work is refused with its place.
+//! Reads a policy from HOCON strictly: a rule that could never work is refused, and the error
+//! names its position.
 //!
-//! The rule: an existing policy either keeps its meaning here or does not load.
+//! Invariant: an existing policy either keeps its meaning here or does not load.
 
 use std::path::Path;
 
@@ -11,7 +12,7 @@ use super::Policy;
 use super::name::{Entry, pattern};
 use super::rule::{Parameter, PathPattern, Rule};
 
-/// Why a policy does not load. Places are written `authorization.rules[3].allow`.
+/// The reason a policy does not load. Positions are written `authorization.rules[3].allow`.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
     /// The file cannot be read or is not HOCON.
@@ -20,12 +21,12 @@ pub enum PolicyError {
     /// The text is not HOCON.
     #[error("the authorization rules are not HOCON")]
     Hocon(#[from] hocon::Error),
-    /// A key is missing, unknown or holds something else.
+    /// A key is missing, unknown or has an invalid value.
     #[error("{place}: {problem}")]
     Form {
-        /// Where.
+        /// The position in the document.
         place: String,
-        /// What is wrong, and what is expected.
+        /// The error and the expected value.
         problem: String,
     },
 }
@@ -224,7 +225,7 @@ fn name_pattern(place: &Place, text: &str) -> Result<Entry, PolicyError> {
         .map_err(|error| place.bad_regex(&error))
 }
 
-/// Where in the document we are, for messages.
+/// The current position in the document, for error messages.
 struct Place {
     path: String,
 }
@@ -260,7 +261,7 @@ impl Place {
         self.wrong(&format!("not a regular expression: {first_line}"))
     }
 
-    /// An object without keys that nobody knows.
+    /// Reads an object and refuses unknown keys.
     fn object<'v>(
         &self,
         value: &'v Value,
@@ -285,7 +286,7 @@ impl Place {
         }
     }
 
-    /// One text or a list of them; numbers and booleans count as their text.
+    /// Reads one string or a list of strings; numbers and booleans are read as their text.
     fn texts(&self, value: &Value) -> Result<Vec<String>, PolicyError> {
         let one = |value: &Value| match value {
             Value::String(text) => Ok(text.clone()),

@@ -1,9 +1,10 @@
-//! Who may send what to whom: rules in the form of trapperkeeper-authorization.
+//! Authorization of messages by sender, target and type, with rules in the format of
+//! trapperkeeper-authorization.
 //!
 //! A [`Policy`] is an ordered list of rules over a synthetic HTTP request, as existing policies
 //! expect it: `POST /pcp-broker/send` with the query parameters `sender`, `target` and
-//! `message_type`. The rule: the first rule that matches decides, and nothing that no rule
-//! matches is allowed.
+//! `message_type`. Invariant: the first rule that matches decides, and a message that no rule
+//! matches is denied.
 
 mod extensions;
 mod load;
@@ -22,40 +23,40 @@ use pcp::PcpUri;
 
 use rule::Rule;
 
-/// The rules of a broker.
+/// The authorization rules of a broker.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// In the order in which they are tried.
+    /// The rules in the order in which they are tried.
     rules: Vec<Rule>,
 }
 
 /// Extensions of a client certificate by their short names (`pp_role`) or dotted ids.
 pub type Extensions = BTreeMap<String, String>;
 
-/// Who asks.
+/// The client that sends a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Client<'a> {
-    /// From the verified certificate.
+    /// The certname from the verified certificate.
     pub certname: &'a str,
-    /// Of the certificate; absent when no rule needs them.
+    /// The extensions of the certificate; `None` when no rule needs them.
     pub extensions: Option<&'a Extensions>,
 }
 
-/// A message that asks to be let through.
+/// The properties of a message that authorization decides on.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'a> {
-    /// Authenticated.
+    /// The authenticated sender of the message.
     pub sender: &'a PcpUri,
-    /// Never a wildcard.
+    /// The target of the message, never a wildcard.
     pub target: &'a PcpUri,
-    /// As sent.
+    /// The message type as the client sent it.
     pub message_type: &'a str,
 }
 
-/// What a policy says.
+/// The decision of a policy about one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decision<'a> {
-    /// Whether the message may pass.
+    /// True if the message may be routed.
     pub allowed: bool,
     /// The rule that decided; `None` when none matched.
     pub rule: Option<&'a str>,
@@ -72,7 +73,7 @@ impl Policy {
         load::text(text)
     }
 
-    /// Whether `client` may send `request`.
+    /// Decides if `client` may send `request`.
     pub fn decide(&self, client: Client<'_>, request: Request<'_>) -> Decision<'_> {
         match self.rules.iter().find(|rule| rule.matches(request)) {
             Some(rule) => Decision {
@@ -86,7 +87,8 @@ impl Policy {
         }
     }
 
-    /// The extensions of a certificate (DER) that the rules look at; `None`: at none.
+    /// The extensions of a certificate (DER) that the rules look at; `None` if no rule looks at
+    /// extensions.
     pub fn extensions_of(&self, leaf: &[u8]) -> Option<Extensions> {
         let mut keys = self.rules.iter().flat_map(Rule::extension_keys).peekable();
         keys.peek()?;

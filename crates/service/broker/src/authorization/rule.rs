@@ -1,11 +1,11 @@
-//! One rule: what it matches and whom it allows.
+//! One rule: the messages that it matches and the clients that it allows.
 
 use regex::Regex;
 
 use super::name::Entry;
 use super::{Client, Request};
 
-/// The request that every message is for a policy.
+/// The HTTP method of the synthetic request that stands for every message.
 const METHOD: &str = "post";
 const PATH: &str = "/pcp-broker/send";
 
@@ -14,7 +14,7 @@ pub(super) struct Rule {
     pub(super) name: String,
     pub(super) sort_order: u16,
     pub(super) path: PathPattern,
-    /// Lower case; empty means any.
+    /// HTTP methods in lower case; empty means any.
     pub(super) methods: Vec<String>,
     pub(super) parameters: Vec<(Parameter, Vec<String>)>,
     pub(super) allow: Vec<Entry>,
@@ -24,16 +24,16 @@ pub(super) struct Rule {
 
 #[derive(Clone, Debug)]
 pub(super) enum PathPattern {
-    /// Fits every path that begins with it.
+    /// Matches every path that begins with this text.
     Prefix(String),
     Regex(Regex),
 }
 
-/// What a rule can look at.
+/// The query parameters that a rule can match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Parameter {
     Sender,
-    /// Also written `targets`, as the original's documentation has it.
+    /// Also written `targets`, as in the documentation of the original.
     Target,
     MessageType,
     /// Reports are never made, so this is `false` for every message.

@@ -1,10 +1,10 @@
-//! The policy of a broker that was given none.
+//! The default policy of a broker, used when none is configured.
 //!
-//! The rule: only orchestrators ask nodes to do something; a node may only answer.
+//! Invariant: only orchestrators may send requests to nodes; a node may only answer.
 
 use super::{Policy, PolicyError};
 
-/// Makes the policy for the certnames that may give orders.
+/// Builds the default policy for the certnames that may send requests to nodes.
 #[derive(Clone, Debug, Default)]
 pub struct ShippedPolicy {
     /// Certnames of orchestrators that connect as clients. The engine in the broker's own process
@@ -13,7 +13,7 @@ pub struct ShippedPolicy {
 }
 
 impl ShippedPolicy {
-    /// The policy as text, for people who want to start their own file from it.
+    /// The policy as text, as a starting point for a custom policy file.
     pub fn text(&self) -> String {
         let names: Vec<String> = self
             .orchestrators
@@ -23,7 +23,7 @@ impl ShippedPolicy {
         TEMPLATE.replace("@ORCHESTRATORS@", &names.join(", "))
     }
 
-    /// The policy.
+    /// Parses the text of this default policy.
     pub fn policy(&self) -> Result<Policy, PolicyError> {
         Policy::parse(&self.text())
     }

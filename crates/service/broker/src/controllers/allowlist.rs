@@ -1,9 +1,9 @@
-//! What controllers may send.
+//! The message types that controllers may send.
 
 use pcp::types::INVENTORY_REQUEST;
 
-/// What a controller may send unless the configuration says otherwise: what brokers of the field
-/// let through, and Tutti's own extensions.
+/// The message types that a controller may send by default: those that existing PCP brokers
+/// allow, and Tutti's own extensions.
 pub const DEFAULT_ALLOWLIST: &[&str] = &[
     INVENTORY_REQUEST,
     "http://puppetlabs.com/rpc_blocking_request",

@@ -1,7 +1,7 @@
-//! The in-process fabric: a table of who is connected where, over one inbox.
+//! The in-process fabric: a table of connected nodes and their brokers, and one inbox.
 //!
-//! [`Fabric`] is the engine's side, [`BrokerPort`] a broker's. The rule: the table says of a node
-//! only what the broker that holds its newest session said last.
+//! [`Fabric`] is the engine's side, [`BrokerPort`] a broker's. Invariant: the entry of a node is
+//! the last state reported by the broker that holds its newest session.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,34 +18,34 @@ use crate::inbox::{self, Inbound, Inbox};
 use crate::presence::{Presence, PresenceChange, PresenceEvents};
 use crate::stand_in::{SSH_TYPE, Seat, StandIn, StandInPort};
 
-/// Why a message was not handed over. Nothing of it was sent.
+/// The reason a message was not handed over. No part of it was sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
-    /// No broker knows the node.
+    /// No broker holds a session of the node.
     #[error("{0} is not connected to any broker; is tutti-agent (or pxp-agent) running there?")]
     NotConnected(Certname),
-    /// The session's queue stayed full for the broker's patience.
+    /// The session's queue stayed full until the broker's delivery timeout.
     #[error("{0} does not take messages fast enough; its queue in the broker is full")]
     Busy(Certname),
-    /// The message's target is no agent's address.
+    /// The message's target is not the address of an agent.
     #[error("{0} is not the address of an agent")]
     BadTarget(String),
-    /// The broker refused it.
+    /// The broker refused the message.
     #[error("the broker refused the message: {0}")]
     Refused(String),
 }
 
-/// What a broker does for the fabric: hand a message to one of its sessions.
+/// Delivery of messages to the sessions of a broker.
 #[async_trait]
 pub trait BrokerLink: Send + Sync + 'static {
-    /// Puts the message into the session's queue, waiting a bounded time for room.
+    /// Puts the message into the session's queue, waiting a bounded time for space.
     async fn deliver(&self, message: Message) -> Result<(), SendError>;
 
-    /// True if the broker holds a session of this certname, as far as it told.
+    /// True if the broker has reported a session of this certname.
     fn holds(&self, certname: &Certname) -> bool;
 }
 
-/// The engine's handle: send to nodes, see who is there. Cheap to clone.
+/// The engine's handle to send messages to nodes and to list connected nodes. Cheap to clone.
 #[derive(Clone)]
 pub struct Fabric {
     shared: Arc<Shared>,
@@ -55,7 +55,7 @@ struct Shared {
     address: PcpUri,
     inbox: inbox::Sender,
     nodes: RwLock<HashMap<Certname, Entry>>,
-    /// Nodes that were connected to this fabric, and when they went. Taken behind `nodes`.
+    /// Disconnected nodes with the time of their disconnection. Locked after `nodes`.
     gone: RwLock<HashMap<Certname, Timestamp>>,
     stand_in: Arc<Seat>,
     changes: broadcast::Sender<PresenceChange>,
@@ -64,7 +64,7 @@ struct Shared {
     next_broker: AtomicU64,
 }
 
-/// A broker that is connected to this fabric, and its way to its sessions.
+/// A broker that is attached to this fabric, and the link to its sessions.
 struct AttachedBroker {
     address: PcpUri,
     link: Arc<dyn BrokerLink>,
@@ -87,8 +87,8 @@ pub struct BrokerPort {
 // === impl Fabric ===
 
 impl Fabric {
-    /// A fabric whose engine is addressed as `address` (`pcp://<server certname>/server`; clients
-    /// cannot take the type `server`, so nobody else can be reached under it).
+    /// Creates a fabric whose engine has the address `address` (`pcp://<server certname>/server`;
+    /// clients cannot take the type `server`, so the address always means the engine).
     pub fn new(address: PcpUri) -> (Self, Inbox) {
         let (sender, inbox) = inbox::inbox();
         let (changes, _) = broadcast::channel(PRESENCE_CHANGES);
@@ -138,7 +138,7 @@ impl Fabric {
         }
     }
 
-    /// How `certname` is connected, if it is.
+    /// The connection of `certname`; `None` if it is not connected.
     pub fn presence(&self, certname: &Certname) -> Option<Presence> {
         let nodes = self
             .shared
@@ -148,7 +148,8 @@ impl Fabric {
         nodes.get(certname).map(|entry| entry.presence.clone())
     }
 
-    /// End of the node's last session, if it was connected since this fabric was made and is not now.
+    /// End of the node's last session; `None` if the node is connected now, or was never connected
+    /// since this fabric was created.
     pub fn gone_since(&self, certname: &Certname) -> Option<Timestamp> {
         let gone = self.shared.gone.read();
         let gone = gone.unwrap_or_else(PoisonError::into_inner);
@@ -168,25 +169,25 @@ impl Fabric {
             .collect()
     }
 
-    /// Changes from now on.
+    /// Subscribes to presence changes from now on.
     pub fn watch(&self) -> PresenceEvents {
         PresenceEvents {
             changes: self.shared.changes.subscribe(),
         }
     }
 
-    /// Whether a node without an agent can be reached all the same.
+    /// True if the stand-in can reach this node, which needs no agent.
     pub fn stands_in_for(&self, certname: &Certname) -> bool {
         let stand_in = self.shared.stand_in.link();
         stand_in.is_some_and(|stand_in| stand_in.knows(certname))
     }
 
-    /// What the stand-in for nodes without an agent can do, if there is one.
+    /// The capabilities of the stand-in for nodes without an agent; `None` if there is no stand-in.
     pub fn stand_in(&self) -> Option<Presence> {
         self.shared.stand_in.presence(self.shared.address.clone())
     }
 
-    /// Somebody comes in who speaks for nodes without an agent, in the place of who did so before.
+    /// Attaches a stand-in for nodes without an agent; it replaces the previous one.
     pub fn attach_stand_in(&self, link: Arc<dyn StandIn>) -> StandInPort {
         let Shared {
             stand_in,
@@ -211,7 +212,7 @@ impl Fabric {
         holding.map(|it| it.address.clone()).collect()
     }
 
-    /// A broker comes in.
+    /// Attaches a broker to the fabric.
     pub fn attach(&self, broker: PcpUri, link: Arc<dyn BrokerLink>) -> BrokerPort {
         let id = self.shared.next_broker.fetch_add(1, Ordering::Relaxed);
         let attached = AttachedBroker {
@@ -279,24 +280,24 @@ impl Shared {
 // === impl BrokerPort ===
 
 impl BrokerPort {
-    /// The engine's address: a broker routes messages for it to [`Self::to_engine`].
+    /// The engine's address; a broker passes messages for it to [`Self::to_engine`].
     pub fn engine_address(&self) -> &PcpUri {
         &self.shared.address
     }
 
-    /// Hands a node's message to the engine if the inbox has room now; the message comes back
-    /// otherwise, and [`Self::to_engine`] waits.
+    /// Hands a node's message to the engine if the inbox has space now; otherwise returns the
+    /// message, and [`Self::to_engine`] can wait for space.
     pub fn try_to_engine(&self, certname: Certname, message: Message) -> Result<(), Box<Message>> {
         self.shared.inbox.try_send(Inbound { message, certname })
     }
 
-    /// Hands a node's message to the engine; waits while the inbox is full, which is how
-    /// back-pressure reaches the node. `false`: the engine is gone.
+    /// Hands a node's message to the engine. It waits while the inbox is full, so backpressure
+    /// reaches the node. Returns `false` if the engine is gone.
     pub async fn to_engine(&self, certname: Certname, message: Message) -> bool {
         self.shared.inbox.send(Inbound { message, certname }).await
     }
 
-    /// An agent is associated.
+    /// Records that an agent is associated.
     pub fn connected(&self, certname: Certname, capabilities: Option<Arc<pxp::Capabilities>>) {
         let presence = Presence {
             broker: self.broker.clone(),
@@ -322,14 +323,14 @@ impl BrokerPort {
             .send(PresenceChange::Connected(certname, presence));
     }
 
-    /// An agent's session ended and no newer one took its place here.
+    /// Records that an agent's session ended and that this broker has no newer one.
     pub fn disconnected(&self, certname: &Certname) {
         let mut nodes = self
             .shared
             .nodes
             .write()
             .unwrap_or_else(PoisonError::into_inner);
-        // It may have come back through another broker meanwhile: then that one speaks for it.
+        // The node may have reconnected through another broker; that broker's entry then stays.
         if nodes
             .get(certname)
             .is_some_and(|entry| entry.port == self.id)

@@ -1,9 +1,8 @@
-//! What nodes sent and the engine has not taken yet: a queue with room for so many messages and so
-//! many bytes.
+//! The queue of messages from nodes to the engine, bounded in messages and in bytes.
 //!
-//! [`Inbox`] is the engine's end, [`Sender`] the brokers'. The rule: bytes are taken before a place
-//! in the queue, and given back when the engine takes the message; whoever waits for either holds
-//! up nobody but itself, and a message larger than the whole budget passes alone.
+//! [`Inbox`] is the engine's end, [`Sender`] the brokers'. Invariant: bytes are acquired before a
+//! slot in the queue and released when the engine takes the message; a sender that waits for
+//! either blocks only itself, and a message larger than the whole budget passes alone.
 
 use std::sync::Arc;
 
@@ -21,7 +20,7 @@ pub struct Inbound {
     pub certname: Certname,
 }
 
-/// The engine's end of what nodes send.
+/// The engine's end of the queue of messages from nodes.
 #[derive(Debug)]
 pub struct Inbox {
     messages: mpsc::Receiver<Queued>,
@@ -36,7 +35,7 @@ pub(crate) struct Sender {
 #[derive(Debug)]
 struct Queued {
     inbound: Inbound,
-    /// Its bytes; free when this is dropped.
+    /// The bytes of the message, released on drop.
     _room: OwnedSemaphorePermit,
 }
 
@@ -51,19 +50,19 @@ pub(crate) fn inbox() -> (Sender, Inbox) {
 }
 
 impl Inbox {
-    /// The next message; `None` when every fabric and port is gone.
+    /// Waits for the next message; `None` when every fabric and port is dropped.
     pub async fn recv(&mut self) -> Option<Inbound> {
         self.messages.recv().await.map(|queued| queued.inbound)
     }
 
-    /// A message that is there already.
+    /// Returns the next message if one is queued already; `None` otherwise.
     pub fn try_recv(&mut self) -> Option<Inbound> {
         self.messages.try_recv().ok().map(|queued| queued.inbound)
     }
 }
 
 impl Sender {
-    /// Puts the message in if there is room now; it comes back otherwise, or when the engine is gone.
+    /// Queues the message if there is space now; otherwise, or if the engine is gone, returns it.
     pub(crate) fn try_send(&self, inbound: Inbound) -> Result<(), Box<Message>> {
         let Ok(room) = Arc::clone(&self.room).try_acquire_many_owned(cost(&inbound.message)) else {
             return Err(Box::new(inbound.message));
@@ -77,9 +76,9 @@ impl Sender {
             .map_err(|error| Box::new(error.into_inner().inbound.message))
     }
 
-    /// Waits for room; `false`: the engine is gone.
+    /// Queues the message, waiting for space; returns `false` if the engine is gone.
     pub(crate) async fn send(&self, inbound: Inbound) -> bool {
-        // When the engine goes, what it left in the queue is dropped, so this wait ends as well.
+        // If the engine is dropped, so are the queued messages, and this wait ends as well.
         let room = Arc::clone(&self.room)
             .acquire_many_owned(cost(&inbound.message))
             .await
@@ -92,7 +91,7 @@ impl Sender {
     }
 }
 
-/// In bytes, and at most all that there are.
+/// The bytes that a message counts for, at most the whole budget.
 fn cost(message: &Message) -> u32 {
     let data_bytes = message.data.as_deref().map_or(0, |data| data.get().len());
     let bytes = data_bytes

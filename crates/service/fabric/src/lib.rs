@@ -2,8 +2,8 @@
 //!
 //! An engine holds a [`Fabric`] and an [`Inbox`]; a broker [attaches](Fabric::attach) and
 //! gets a [`BrokerPort`]. Neither names the other, so one process, brokers on other machines
-//! ([`remote`]) and a simulator look alike. The rule: a message is handed over at most once, and a
-//! send that is refused says so at once; nothing is queued for nodes that are away.
+//! ([`remote`]) and a simulator look alike. Invariant: a message is handed over at most once, and
+//! a refused send returns an error at once; nothing is queued for disconnected nodes.
 
 pub mod defaults;
 mod hub;

@@ -1,4 +1,4 @@
-//! Which node is reachable, through which broker and with what abilities.
+//! Presence: the connected nodes, with their brokers and capabilities.
 
 use std::sync::Arc;
 
@@ -6,18 +6,18 @@ use jiff::Timestamp;
 use pcp::{Certname, PcpUri};
 use tokio::sync::broadcast;
 
-/// One connected node, as its broker told.
+/// One connected node, as reported by its broker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Presence {
     /// The broker that holds the connection.
     pub broker: PcpUri,
-    /// When the association was made.
+    /// The time of the association.
     pub since: Timestamp,
-    /// What the agent announced; `None` for a stock pxp-agent.
+    /// The capabilities that the agent announced; `None` for a stock pxp-agent.
     pub capabilities: Option<Arc<pxp::Capabilities>>,
 }
 
-/// A node came or went.
+/// A node connected or disconnected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PresenceChange {
     /// The node is associated now (also after it superseded an older session of its own).

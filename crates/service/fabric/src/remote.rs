@@ -1,9 +1,9 @@
 //! A broker on another machine, from the orchestrator's side of the connection that it made.
 //!
 //! [`serve`] takes a duplex of text frames and speaks as a PCP 2 controller: it subscribes to the
-//! broker's inventory and passes messages both ways. On such a link the orchestrator is called as
-//! the broker dialled it, `pcp://host:port/server`, so senders and targets are rewritten here and
-//! nowhere else. The rule: what a broker says is believed about its own agents only, and a message
+//! broker's inventory and passes messages both ways. On such a link the orchestrator's address is
+//! the one that the broker dialled, `pcp://host:port/server`, so senders and targets are rewritten
+//! here and nowhere else. Invariant: a broker is trusted about its own agents only, and a message
 //! that cannot be read is logged and dropped.
 
 use std::collections::{HashMap, HashSet};
@@ -22,7 +22,7 @@ use crate::defaults::{REMOTE_PATIENCE, REMOTE_QUEUE_MESSAGES};
 use crate::wire::{PRESENCE, PRESENCE_REQUEST, Presence};
 use crate::{BrokerLink, BrokerPort, Fabric, SendError};
 
-/// One broker's connection.
+/// The identity of a connected remote broker.
 #[derive(Clone, Debug)]
 pub struct RemoteBroker {
     /// The broker's certname, from its certificate.
@@ -31,15 +31,15 @@ pub struct RemoteBroker {
     pub authority: String,
 }
 
-/// Why a broker cannot be served.
+/// The reason a broker cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteError {
-    /// The `Host` header makes no PCP address.
+    /// The `Host` header cannot be used in a PCP address.
     #[error("the broker dialled {authority:?}, which makes no PCP address: {source}")]
     Authority {
-        /// As it stood in the header.
+        /// The value of the header.
         authority: String,
-        /// What is wrong with it.
+        /// The error in the resulting address.
         source: pcp::UriError,
     },
 }
@@ -103,7 +103,7 @@ async fn write(mut queued: mpsc::Receiver<String>, mut outgoing: impl Sink<Strin
     }
 }
 
-/// The engine's way to the broker's agents.
+/// The link from the engine to the broker's agents.
 struct Link {
     queue: mpsc::Sender<String>,
     address: PcpUri,
@@ -141,10 +141,10 @@ fn for_certname(target: Option<&PcpUri>, error: impl FnOnce(Certname) -> SendErr
         .map_or_else(|_| SendError::BadTarget(text.to_owned()), error)
 }
 
-/// What the broker told, and the fabric's entry for it.
+/// The state that the broker reported, and the fabric's entry for the broker.
 struct Peer {
     broker: Certname,
-    /// How the broker calls the orchestrator.
+    /// The address that the broker uses for the orchestrator.
     address: PcpUri,
     port: BrokerPort,
     known: Known,
@@ -155,7 +155,7 @@ struct Known {
     capabilities: HashMap<PcpUri, Arc<pxp::Capabilities>>,
 }
 
-/// The agents that the broker named as connected. Clones are the same set.
+/// The agents that the broker reported as connected. Clones share one set.
 #[derive(Clone, Default)]
 struct ConnectedAgents(Arc<RwLock<HashSet<PcpUri>>>);
 
@@ -170,7 +170,8 @@ impl ConnectedAgents {
 }
 
 impl Peer {
-    /// Capabilities are asked for first, so that they come before the inventory.
+    /// The first messages to the broker. Capabilities are requested first, so that they arrive
+    /// before the inventory.
     fn first_words(&self) -> [String; 2] {
         let presence = Message::new(PRESENCE_REQUEST, None);
         let agents = PcpUri::new("*", AGENT_TYPE).expect("a wildcard is an address");
@@ -236,8 +237,8 @@ impl Peer {
         Ok(())
     }
 
-    /// What the broker could not do with a message: only the engine knows it by its id. The
-    /// broker's own name stands as the sender, as its messages mostly bear none.
+    /// Passes on an error of the broker about a message, which only the engine knows by its id. The
+    /// broker's own name is set as the sender, because its messages mostly have none.
     async fn complaint(&self, message: Message) {
         let message = message
             .from(PcpUri::server(&self.broker))
@@ -254,7 +255,7 @@ impl Peer {
         if message.target.as_ref() == Some(&self.address) {
             message.target = Some(self.port.engine_address().clone());
         }
-        // Waiting here is what slows the broker down while the engine is busy.
+        // Waiting here applies backpressure to the broker while the engine is busy.
         self.port.to_engine(certname, message).await;
     }
 

@@ -1,8 +1,8 @@
-//! Those who speak PXP for nodes that run no agent, over SSH for one.
+//! Stand-ins: components that handle PXP for nodes without an agent, for example over SSH.
 //!
-//! A [`StandIn`] gets every message whose target has the type [`SSH_TYPE`]. The rule: a stand-in and
-//! an agent of the same certname have addresses of their own, so neither is ever taken for the
-//! other, and a node that only a stand-in reaches does not count as connected.
+//! A [`StandIn`] gets every message whose target has the type [`SSH_TYPE`]. Invariant: a stand-in
+//! and an agent of the same certname have different addresses, so they are never confused, and a
+//! node that only a stand-in reaches does not count as connected.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -18,34 +18,34 @@ use crate::presence::Presence;
 /// the fabric knows such addresses.
 pub const SSH_TYPE: &str = "ssh";
 
-/// The key in a request's parameters under which a stand-in is told how to reach the node, sealed by
-/// itself before, when it is to be reached otherwise than it knows.
+/// The request parameter with connection settings for the node, sealed earlier by the stand-in
+/// itself. It is present if the node is to be reached otherwise than by the stored settings.
 pub const CONNECTION_KEY: &str = "_connection";
 
 /// Carries out requests for nodes that have no agent.
 #[async_trait]
 pub trait StandIn: Send + Sync + 'static {
-    /// Whether it can reach the node without being told how in the request.
+    /// True if the stand-in can reach the node without connection settings in the request.
     fn knows(&self, certname: &Certname) -> bool;
 
-    /// What it can do.
+    /// The capabilities of the stand-in.
     fn capabilities(&self) -> Arc<pxp::Capabilities>;
 
     /// Takes a message for one of its nodes.
     async fn deliver(&self, message: Message) -> Result<(), SendError>;
 }
 
-/// A stand-in's way to the engine. When it is dropped, its nodes are out of reach.
+/// A stand-in's link to the engine. When it is dropped, its nodes are unreachable.
 #[derive(Debug)]
 pub struct StandInPort {
     address: PcpUri,
     inbox: inbox::Sender,
     seat: Arc<Seat>,
-    /// The same as in the seat, while it is ours.
+    /// Equal to the mark in the seat as long as this stand-in is the attached one.
     mark: Arc<()>,
 }
 
-/// Where the one stand-in sits.
+/// The slot of the one attached stand-in.
 #[derive(Default)]
 pub(crate) struct Seat(RwLock<Option<Seated>>);
 
@@ -108,20 +108,20 @@ impl std::fmt::Debug for Seat {
 // === impl StandInPort ===
 
 impl StandInPort {
-    /// The engine's address.
+    /// The PCP address of the engine.
     pub fn engine_address(&self) -> &PcpUri {
         &self.address
     }
 
-    /// Hands a message in a node's name to the engine; waits while the inbox is full. `false`: the
-    /// engine is gone.
+    /// Hands a message on behalf of a node to the engine; waits while the inbox is full. Returns
+    /// `false` if the engine is gone.
     pub async fn to_engine(&self, certname: Certname, message: Message) -> bool {
         self.inbox.send(Inbound { message, certname }).await
     }
 }
 
 impl StandInPort {
-    /// Leaves the seat, unless somebody else took it: the nodes are out of reach now.
+    /// Detaches the stand-in unless another one replaced it; its nodes are then unreachable.
     pub fn leave(&self) {
         let mut seated = self.seat.0.write().unwrap_or_else(PoisonError::into_inner);
         if seated

@@ -148,7 +148,7 @@ async fn a_provider_that_refuses_and_a_server_without_one_are_told() {
     );
     let page = browser(&world).get(no).send().await.unwrap();
     let page = page.text().await.unwrap();
-    assert!(page.contains("The terminal says why"), "{page}");
+    assert!(page.contains("The terminal shows the reason"), "{page}");
     let (output, errors) = end(login).await;
     assert_eq!(output.status.code(), Some(2));
     assert!(errors.contains("access_denied: not today"), "{errors}");

@@ -1,7 +1,7 @@
-//! What an entry tells: who did what to which thing, from where. Main type: [`Act`].
+//! The content of an audit event: actor, action, object and origin. Main type: [`Act`].
 //!
-//! The rule: nothing here is a secret. Whoever makes an act gives names and numbers, never the
-//! value of a parameter, a password or a token; and what a client chose is clipped.
+//! Invariant: an act contains no secrets. Callers pass names and numbers, never the value of a
+//! parameter, a password or a token; values that a client chose are truncated.
 
 use std::net::IpAddr;
 
@@ -10,26 +10,26 @@ use store::NewAudit;
 
 use crate::defaults::{DETAILS_BYTES, NAME_CHARS};
 
-/// Who.
+/// The user or program that performs an action.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Actor {
-    /// What kind.
+    /// Kind of the actor.
     pub kind: ActorKind,
-    /// A user's UUID or a certname; may be empty.
+    /// UUID of a user, or a certname; may be empty.
     pub id: String,
-    /// A login or a certname; may be empty.
+    /// Login of a user, or a certname; may be empty.
     pub name: String,
-    /// From where, where known.
+    /// IP address of the client; `None` if unknown.
     pub address: Option<IpAddr>,
 }
 
-/// What kind of actor.
+/// The kind of an actor.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ActorKind {
-    /// Nobody who is known.
+    /// An unauthenticated client.
     #[default]
     Anonymous,
-    /// Somebody with a token.
+    /// A user with a token.
     User,
     /// A program with a certificate.
     Certificate,
@@ -37,52 +37,52 @@ pub enum ActorKind {
     Server,
 }
 
-/// On which thing.
+/// The object of an action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Object {
-    /// `job`, `role`, …; may be empty.
+    /// Type of the object: `job`, `role`, …; may be empty.
     pub kind: String,
-    /// Its id.
+    /// Id of the object.
     pub id: String,
-    /// Its name for people.
+    /// Name of the object, shown to users.
     pub name: String,
 }
 
-/// Something that is done or was asked for.
+/// An action that is performed or was requested.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Act {
-    /// Who.
+    /// The user or program that performs the action.
     pub actor: Actor,
-    /// `orchestrator`, `rbac`, …
+    /// Name of the service: `orchestrator`, `rbac`, …
     pub service: String,
-    /// For example `command_task`.
+    /// Name of the action, for example `command_task`.
     pub action: String,
-    /// On which thing.
+    /// The object of the action.
     pub object: Object,
-    /// Method and path, with the variable parts as they are in the list of routes.
+    /// Method and path, with placeholders for the variable parts as in the list of routes.
     pub route: String,
-    /// The permission that it takes.
+    /// The permission that the action requires; `None` if it requires none.
     pub permission: Option<String>,
-    /// More facts, without secrets.
+    /// Further details, without secrets.
     pub details: Map<String, Value>,
 }
 
-/// What came of it.
+/// The result of an action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// The HTTP status; `None`: nobody knows.
+    /// HTTP status code; `None` if unknown.
     pub status: Option<u16>,
-    /// The kind of the error.
+    /// Kind of the error; `None` without one.
     pub error: Option<String>,
-    /// Which permission was missing; `Some`: it was denied.
+    /// The missing permission, if the action was denied.
     pub denied: Option<String>,
-    /// What was made or changed, if that is known only now.
+    /// The created or changed object, if it became known only during the action.
     pub object: Option<Object>,
-    /// How long it took.
+    /// Duration of the action, in milliseconds.
     pub duration_ms: Option<u64>,
 }
 
-/// Which part of the story an entry is.
+/// The phase of an action that an entry records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     Intent,
@@ -96,7 +96,7 @@ pub(crate) enum Phase {
 // === impl Actor ===
 
 impl Actor {
-    /// This server itself.
+    /// The actor for actions of this server itself.
     pub fn server() -> Self {
         Self {
             kind: ActorKind::Server,
@@ -105,7 +105,7 @@ impl Actor {
         }
     }
 
-    /// The holder of a verified certificate.
+    /// The actor for the holder of a verified certificate.
     pub fn certificate(certname: &str) -> Self {
         Self {
             kind: ActorKind::Certificate,
@@ -117,7 +117,7 @@ impl Actor {
 }
 
 impl ActorKind {
-    /// As it stands in entries.
+    /// The name of the kind in entries.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Anonymous => "anonymous",
@@ -131,7 +131,7 @@ impl ActorKind {
 // === impl Object ===
 
 impl Object {
-    /// A thing whose name is its id.
+    /// An object whose name is its id.
     pub fn named(kind: &str, name: &str) -> Self {
         Self {
             kind: kind.to_owned(),
@@ -144,7 +144,7 @@ impl Object {
 // === impl Act ===
 
 impl Act {
-    /// The entry, less its place.
+    /// The entry, without its position in the chain.
     pub(crate) fn entry(&self, phase: Phase, outcome: &Outcome, at_ms: i64) -> NewAudit {
         let object = outcome.object.as_ref().unwrap_or(&self.object);
         let denied = outcome.denied.is_some() || phase == Phase::Denied;
@@ -207,7 +207,7 @@ impl Phase {
     }
 }
 
-/// The beginning of a text, with a mark where something is missing.
+/// The beginning of a text, with a mark if it was truncated.
 pub(crate) fn clipped(text: &str) -> String {
     match text.char_indices().nth(NAME_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),

@@ -1,8 +1,8 @@
-//! Counting refusals together: [`Floods`], without I/O.
+//! Counts similar refusals together: [`Floods`], without I/O.
 //!
-//! The rule: the first refusal of each kind in a window is an entry at once; those after it are
-//! one entry with their number. However many kinds there are, a bounded number is told apart.
-//! Anonymous callers cannot use up the places of known ones, nor one network those of all others.
+//! Invariants: the first refusal of each kind in a window is an entry at once; the following ones
+//! are one entry with their number. The number of kinds that are counted separately is bounded.
+//! Anonymous callers cannot use up the limit of known ones, nor one network that of all others.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -17,26 +17,26 @@ use crate::defaults::{FLOOD_KEYS, FLOOD_KEYS_PER_NETWORK};
 pub(crate) struct Floods {
     known: Window,
     anonymous: Window,
-    /// Anonymous callers by network, at most [`FLOOD_KEYS`] of them: each has a kind in `anonymous`.
+    /// Anonymous callers by network, at most [`FLOOD_KEYS`]: each has a kind in `anonymous`.
     networks: HashMap<PeerNetwork, NetworkShare>,
 }
 
 #[derive(Debug, Default)]
 struct Window {
     kinds: HashMap<Key, Counted>,
-    /// The latest refusal that found no place, and the number of all such refusals.
+    /// The latest refusal that exceeded the limit, with the number of all such refusals.
     others: Option<Counted>,
 }
 
-/// Part of the anonymous window that one network uses.
+/// The fraction of the anonymous limit that one network uses.
 #[derive(Debug, Default)]
 struct NetworkShare {
     kinds: usize,
-    /// Refusals beyond the share of the network.
+    /// Refusals beyond the limit of the network.
     others: Option<Counted>,
 }
 
-/// What makes two refusals the same.
+/// The properties that equal refusals share.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Key {
     actor: (String, String, String),
@@ -53,7 +53,7 @@ struct Counted {
 }
 
 impl Floods {
-    /// Takes a refusal; answers whether it has to be written at once.
+    /// Counts a refusal; returns `true` if it must be written at once.
     pub(crate) fn meet(&mut self, entry: &NewAudit) -> bool {
         if entry.actor_type != "anonymous" {
             return self.known.meet(entry);
@@ -75,7 +75,7 @@ impl Floods {
         is_new_kind
     }
 
-    /// Ends the window: what is still to be written of it.
+    /// Ends the window; returns the entries that still have to be written.
     pub(crate) fn end(&mut self) -> Vec<NewAudit> {
         let mut entries = Vec::new();
         for (network, share) in std::mem::take(&mut self.networks) {
@@ -118,7 +118,7 @@ impl Window {
     }
 }
 
-/// The network of the caller; `None`: the entry has no address.
+/// Network of the caller; `None` if the entry has no address.
 fn network_of(entry: &NewAudit) -> Option<PeerNetwork> {
     let address: IpAddr = entry.address.as_ref()?.parse().ok()?;
     Some(PeerNetwork::from(address))
@@ -161,7 +161,8 @@ impl Counted {
         }
     }
 
-    /// Of more than `kinds`, which are told apart: the names of one of them would be misleading.
+    /// An entry for refusals of more than `kinds` kinds: the names of a single one would be
+    /// misleading.
     fn of_many(self, kinds: usize) -> NewAudit {
         NewAudit {
             at_ms: self.latest.at_ms,
@@ -226,7 +227,7 @@ mod tests {
             address: Some(address.to_owned()),
             ..refusal("anonymous", &name.to_string())
         };
-        // Two addresses of one /64.
+        // Two addresses of the same /64 network.
         let addresses = ["2001:db8::1", "2001:db8::2"];
         let invented = (0..10_000).filter(|i| floods.meet(&from(addresses[i % 2], *i)));
         assert_eq!(invented.count(), FLOOD_KEYS_PER_NETWORK);

@@ -1,7 +1,7 @@
 //! The head of the chain in a second place: a file beside the database. Main type: [`Head`].
 //!
-//! The rule: whoever can change the database and not this file cannot take entries away from the
-//! end, nor write the chain anew, without being found.
+//! Invariant: an attacker who can change the database but not this file cannot remove entries from
+//! the end, or rewrite the chain, without detection.
 
 use std::fmt;
 use std::path::Path;
@@ -13,15 +13,15 @@ use store::AuditMark;
 use crate::HeadFileError;
 use crate::defaults::KEPT_HEADS;
 
-/// Part of the name of a head that was put aside: `audit-head.contradicted-<milliseconds>`.
+/// Part of the file name of a contradicted head: `audit-head.contradicted-<milliseconds>`.
 pub(crate) const CONTRADICTED: &str = "contradicted";
 
-/// The last entry and its hash.
+/// The number and the hash of the last entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// The entry's number; 0: there is none yet.
+    /// Number of the entry; 0 if there is none yet.
     pub seq: i64,
-    /// Its hash.
+    /// SHA-256 hash of the entry.
     pub hash: [u8; 32],
 }
 
@@ -29,7 +29,7 @@ pub struct Head {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HexHash(pub [u8; 32]);
 
-/// A text that is no hash.
+/// The error that a text is not a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a hash: expected 64 hexadecimal digits")]
 pub struct InvalidHash;
@@ -42,7 +42,7 @@ struct File {
 }
 
 impl Head {
-    /// Reads the file; `None`: there is none.
+    /// Reads the file; `None` if it does not exist.
     pub fn read(path: &Path) -> Result<Option<Self>, HeadFileError> {
         let content = |what: String| HeadFileError::Content {
             path: path.to_owned(),
@@ -68,7 +68,7 @@ impl Head {
         }))
     }
 
-    /// Writes the file, whole and durable. Waits for the disk.
+    /// Writes the file atomically and durably. Blocks on the disk.
     pub(crate) fn write(self, path: &Path) -> Result<(), HeadFileError> {
         let file = File {
             seq: self.seq,
@@ -80,18 +80,19 @@ impl Head {
     }
 }
 
-/// The heads in the file beside the database: the present one, and those that the chain contradicted, until an
-/// administrator removes them.
+/// The heads in the files beside the database: the current one, and those that the chain
+/// contradicted, until an administrator removes them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeptHeads {
-    /// Of the file itself; `None`: it is not there.
+    /// Head in the file itself; `None` if the file does not exist.
     pub head: Option<Head>,
-    /// Of the files that were put aside.
+    /// Contradicted heads, from the files that were renamed.
     pub contradicted: Vec<Head>,
 }
 
 impl KeptHeads {
-    /// Reads the file and those that were put aside; of these it leaves out what holds no head.
+    /// Reads the file and the contradicted heads; of the latter, files without a valid head are
+    /// skipped.
     pub fn read(path: &Path) -> Result<Self, HeadFileError> {
         let head = Head::read(path)?;
         let io = |source| HeadFileError::Io {
@@ -124,7 +125,7 @@ impl KeptHeads {
         Ok(Self { head, contradicted })
     }
 
-    /// The present head and the contradicted ones.
+    /// The current head and the contradicted ones.
     pub fn all(&self) -> impl Iterator<Item = Head> + '_ {
         self.head
             .into_iter()
@@ -141,7 +142,7 @@ impl From<AuditMark> for Head {
     }
 }
 
-/// `SEQ:HASH`, as reports print it.
+/// Formats the head as `SEQ:HASH`, as in reports.
 impl fmt::Display for Head {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.seq, HexHash(self.hash))

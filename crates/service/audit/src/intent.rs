@@ -1,7 +1,8 @@
 //! A command between its two entries: [`Intent`].
 //!
-//! The rule: it gets a second entry however it ends. A request that breaks off drops its intent,
-//! and the entry says so; only a server that is killed leaves an intent alone.
+//! Invariant: every command gets a second entry, however it ends. A request that is aborted drops
+//! its intent, which writes an entry that records the abort; only a server that is killed leaves
+//! an intent without a result.
 
 use std::time::Instant;
 
@@ -9,12 +10,12 @@ use crate::act::{Act, Outcome, Phase};
 use crate::now_ms;
 use crate::writer::Results;
 
-/// A command that was announced and may act now.
+/// A command that was announced and may now be executed.
 #[derive(Debug)]
 pub struct Intent {
     seq: i64,
     begun: Instant,
-    /// `None`: the result is on its way.
+    /// `None` after the result was passed to the writer.
     act: Option<Box<Act>>,
     results: Results,
 }
@@ -29,12 +30,13 @@ impl Intent {
         }
     }
 
-    /// The number of its entry.
+    /// Number of the command's first entry.
     pub fn seq(&self) -> i64 {
         self.seq
     }
 
-    /// Hands the result to the writer. It is durable some milliseconds later; nobody waits.
+    /// Passes the result to the writer. It is durable some milliseconds later, without waiting
+    /// here.
     pub async fn finish(mut self, outcome: Outcome) {
         if let Some(act) = self.act.take() {
             self.results.put(self.entry(&act, outcome)).await;

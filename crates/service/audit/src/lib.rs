@@ -1,11 +1,11 @@
-//! Who did what, where, and what came of it: a log whose entries are chained by hashes.
+//! The audit log: actors, actions, objects and results, in entries that are chained by hashes.
 //!
-//! [`Audit`] is the handle that writes it, [`verify`] tells whether it is whole. The rules: no
-//! command acts before its entry is durable ([`Audit::intent`]), and where that cannot be written
-//! it does not act at all; every command gets a second entry with its result; a refusal gets one;
-//! and nothing in it is a secret.
+//! [`Audit`] is the handle for writing, [`verify`] checks the chain. Invariants: no command is
+//! executed before its entry is durable ([`Audit::intent`]), and if the entry cannot be written
+//! the command is not executed at all; every command gets a second entry with its result; a
+//! refusal gets one; and the log contains no secrets.
 //!
-//! The chain is made by the store's one writer, so entries of any number of callers follow each
+//! The chain is made by the store's single writer, so entries of any number of callers follow each
 //! other without a gap, on SQLite as on PostgreSQL.
 
 mod act;
@@ -45,16 +45,16 @@ use crate::defaults::SHUTDOWN;
 use crate::floods::Floods;
 use crate::writer::{Results, Writer};
 
-/// What may be set.
+/// Settings of the audit.
 #[derive(Clone, Debug, Default)]
 pub struct AuditConfig {
-    /// Where the head of the chain is kept beside the database; `None`: nowhere.
+    /// File for the head of the chain, beside the database; `None` to keep no such file.
     pub head_file: Option<PathBuf>,
-    /// Entries older than this are deleted; `None`: never.
+    /// Retention time of entries; `None` to keep them forever.
     pub keep: Option<Duration>,
 }
 
-/// Writes the audit. Clones share it.
+/// The handle that writes the audit log. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Audit {
     inner: Arc<Inner>,
@@ -67,15 +67,15 @@ struct Inner {
     head_file: Option<PathBuf>,
     metrics: Arc<Metrics>,
     floods: Arc<Mutex<Floods>>,
-    /// Intents that are being written.
+    /// Tasks that are writing intents.
     tasks: TaskTracker,
     stop: CancellationToken,
     writing: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Audit {
-    /// Starts. A chain that was changed while no server ran is told in the log and as an entry;
-    /// the server starts all the same.
+    /// Starts the audit. A chain that was changed while no server ran is reported in the log and
+    /// as an entry; the server starts nevertheless.
     pub async fn open(store: Store, config: AuditConfig) -> Self {
         let written = match &config.head_file {
             Some(path) => match Box::pin(watch::check(&store, path)).await {
@@ -116,12 +116,12 @@ impl Audit {
         }
     }
 
-    /// Announces a command: when this returns, the entry is durable and the command may act. On
-    /// an error it must not.
+    /// Announces a command: when this returns, the entry is durable and the command may be
+    /// executed. After an error it must not be.
     pub async fn intent(&self, act: Act) -> Result<Intent, AuditError> {
         let audit = self.clone();
-        // A task of its own: when the caller goes away while the entry is written, the intent is
-        // dropped there, and says so.
+        // A separate task: if the caller is cancelled while the entry is written, the intent is
+        // dropped there, which records the abort.
         let announced = self.inner.tasks.spawn(async move {
             let entry = act.entry(Phase::Intent, &Outcome::default(), now_ms());
             let mark = audit.append(entry).await?;
@@ -131,22 +131,22 @@ impl Audit {
         announced.await.unwrap_or_else(closed)
     }
 
-    /// Something that happened, durable when this returns: what the server does by itself, such as
-    /// a schedule that starts a job, or a certificate that is signed.
+    /// Records an event durably before it returns: an action of the server itself, such as a
+    /// schedule that starts a job, or a certificate that is signed.
     pub async fn record(&self, act: &Act, outcome: &Outcome) -> Result<AuditMark, AuditError> {
         let entry = act.entry(Phase::Event, outcome, now_ms());
         self.append(entry).await
     }
 
-    /// A login that succeeded, durable when this returns: before that the token must not leave
-    /// the server.
+    /// Records a successful login durably before it returns. The token must not leave the server
+    /// before that.
     pub async fn login(&self, act: &Act, outcome: &Outcome) -> Result<AuditMark, AuditError> {
         let entry = act.entry(Phase::Login, outcome, now_ms());
         self.append(entry).await
     }
 
-    /// A request that was refused. The first of its kind in a minute is durable when this
-    /// returns, the others are counted.
+    /// Records a refused request. The first of its kind in a minute is durable when this returns;
+    /// the others are counted.
     pub async fn refused(&self, act: &Act, outcome: &Outcome) {
         let entry = act.entry(Phase::Denied, outcome, now_ms());
         let first = self
@@ -156,12 +156,12 @@ impl Audit {
             .unwrap_or_else(PoisonError::into_inner)
             .meet(&entry);
         if first && let Err(error) = self.append(entry).await {
-            // It was refused already, so nothing is done without an entry.
+            // The request is refused anyway, so no action lacks an entry.
             tracing::error!(error = %error_causes::chain(&error), "a refusal is not in the audit");
         }
     }
 
-    /// The heads that are kept beside the database; `None`: none are kept.
+    /// The heads in the files beside the database; `None` if no such file is configured.
     pub async fn kept_heads(&self) -> Result<Option<KeptHeads>, HeadFileError> {
         let Some(path) = self.inner.head_file.clone() else {
             return Ok(None);
@@ -171,12 +171,12 @@ impl Audit {
             .map(Some)
     }
 
-    /// Counters.
+    /// Counters for export as metrics.
     pub fn metrics(&self) -> &Metrics {
         &self.inner.metrics
     }
 
-    /// Writes what is not written yet, and ends. To be called after the last command, before the
+    /// Writes all pending entries, and stops. Must be called after the last command, before the
     /// store is closed.
     pub async fn shutdown(&self) {
         self.inner.tasks.close();

@@ -1,13 +1,13 @@
-//! Counters of the audit, for whoever exports them: [`Metrics`].
+//! Counters of the audit, for export: [`Metrics`].
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counters; they only grow.
+/// Counters since the start of the server; they only grow.
 #[derive(Debug, Default)]
 pub struct Metrics {
-    /// Entries that are durable.
+    /// Number of entries that were written durably.
     pub entries: AtomicU64,
-    /// Times that entries could not be written: a command was not done, or a result is tried again.
+    /// Number of failed writes: a command was not executed, or a result is tried again.
     pub failures: AtomicU64,
 }
 

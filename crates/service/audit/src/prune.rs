@@ -1,7 +1,8 @@
-//! Deleting entries that are older than they need to be kept: [`prune`].
+//! Deletes entries that have exceeded their retention time: [`prune`].
 //!
-//! The rule: first an entry says what will be gone and with which hash it ended, then it goes. A
-//! chain without its old end can be verified, and that it was cut is written in it.
+//! Invariant: first a checkpoint entry records the last entry to be deleted, with its hash; then
+//! the entries are deleted. A chain without its oldest entries can be verified, and the chain
+//! itself records that it was cut.
 
 use std::time::Duration;
 
@@ -14,8 +15,8 @@ use crate::head::HexHash;
 use crate::verify::Checkpoint;
 use crate::{AuditError, now_ms};
 
-/// Deletes what is older than `keep`; answers how many entries. Dropping the future leaves the
-/// rest for the next call. Not to be called twice at a time.
+/// Deletes the entries that are older than `keep`; returns their number. If the future is dropped,
+/// the next call deletes the rest. Must not run twice at the same time.
 pub async fn prune(store: &Store, keep: Duration) -> Result<u64, AuditError> {
     let keep_ms = i64::try_from(keep.as_millis()).unwrap_or(i64::MAX);
     let before_ms = now_ms().saturating_sub(keep_ms);
@@ -30,7 +31,7 @@ pub async fn prune(store: &Store, keep: Duration) -> Result<u64, AuditError> {
             appended.map_err(AuditError::Write)?;
             last.seq
         }
-        // What an earlier call left.
+        // Entries that an earlier call left.
         None => told,
     };
     let mut deleted = 0;
@@ -43,7 +44,7 @@ pub async fn prune(store: &Store, keep: Duration) -> Result<u64, AuditError> {
     }
 }
 
-/// The last entry that a checkpoint says was pruned.
+/// Number of the last entry that a checkpoint records as pruned.
 pub(crate) fn through(row: &AuditRow) -> i64 {
     serde_json::from_str::<Checkpoint>(&row.entry.details).map_or(0, |told| told.through)
 }

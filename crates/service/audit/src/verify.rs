@@ -1,8 +1,8 @@
-//! Whether a chain is whole, without I/O: [`Verifier`] is fed one entry after the other.
+//! Verifies a chain without I/O: [`Verifier`] receives one entry after the other.
 //!
-//! The rule: it believes no row. Each hash is computed again; each entry has to follow the one
-//! before; and where the chain begins and ends has to be what a checkpoint and the heads say that
-//! were kept elsewhere. It holds a bounded amount however long the chain is.
+//! Invariant: no row is trusted. Each hash is computed again; each entry has to follow the one
+//! before; and the beginning and the end of the chain have to match a checkpoint and the heads
+//! that were kept outside of the chain. Memory is bounded for a chain of any length.
 
 use std::collections::BTreeSet;
 
@@ -12,145 +12,146 @@ use store::{AUDIT_VERSION, AuditRow};
 use crate::defaults::{NAMED_INTENTS, OPEN_INTENTS};
 use crate::head::{Head, HexHash};
 
-/// What is known of the chain from elsewhere.
+/// Facts about the chain that were kept outside of it.
 #[derive(Clone, Debug, Default)]
 pub struct Expected {
-    /// Heads that the chain had once: entries that must still be there, or be cut off by a prune.
+    /// Former heads of the chain: entries that must still exist, or have been pruned.
     pub heads: Vec<Head>,
-    /// A hash that one of the entries must have.
+    /// A hash that one of the entries must have; `None` to skip this check.
     pub hash: Option<[u8; 32]>,
 }
 
-/// What is wrong with a chain, at the first place where something is.
+/// The first defect of a chain.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// Cannot be read at all.
+    /// An entry cannot be read.
     #[error("entry {seq} cannot be read: {what}")]
     Unreadable {
-        /// Which.
+        /// Number of the entry.
         seq: i64,
-        /// Why.
+        /// Description of the defect.
         what: String,
     },
-    /// Written by a newer program.
+    /// An entry was written by a newer program.
     #[error("entry {seq} has the encoding {version}, which this program does not know")]
     Version {
-        /// Which.
+        /// Number of the entry.
         seq: i64,
-        /// Its encoding.
+        /// Version of the entry's encoding.
         version: i64,
     },
-    /// Its hash is not the hash of what it says.
+    /// The hash of an entry does not match its content.
     #[error("entry {seq} was changed: its hash is not the hash of what it says")]
     Edited {
-        /// Which.
+        /// Number of the entry.
         seq: i64,
     },
-    /// A gap.
+    /// Entries are missing.
     #[error("entry {seq} is missing: the next one that is there is {next}")]
     Missing {
-        /// The first that is missing.
+        /// Number of the first missing entry.
         seq: i64,
-        /// The next that is there.
+        /// Number of the next existing entry.
         next: i64,
     },
-    /// Twice, or after a later one.
+    /// An entry occurs twice, or after a later one.
     #[error("entry {seq} stands after entry {after}")]
     OutOfOrder {
-        /// Which.
+        /// Number of the entry.
         seq: i64,
-        /// The one before it.
+        /// Number of the entry before it.
         after: i64,
     },
-    /// Whole in itself, and of another chain.
+    /// An entry is intact in itself, but belongs to another chain.
     #[error(
         "entry {seq} does not follow the entry before it: one of the two was replaced, moved or \
          put in"
     )]
     Unlinked {
-        /// Which.
+        /// Number of the entry.
         seq: i64,
     },
-    /// The oldest entries are gone and nothing says that they were pruned.
+    /// The oldest entries are missing, and no checkpoint records that they were pruned.
     #[error(
         "the chain begins with entry {first} and no checkpoint says that those before it were \
          pruned"
     )]
     Beginning {
-        /// The first one.
+        /// Number of the first existing entry.
         first: i64,
     },
-    /// The newest entries are gone.
+    /// The newest entries are missing.
     #[error("the end was cut off: entry {missing} is missing, and the last one was {head}")]
     End {
-        /// The first that is missing.
+        /// Number of the first missing entry.
         missing: i64,
-        /// The last that there was.
+        /// Number of the last entry that existed.
         head: i64,
     },
-    /// Entries after the last one.
+    /// There are entries after the head of the chain.
     #[error("entry {seq} was put in after the end: the last one that the server wrote is {head}")]
     Beyond {
-        /// The first one.
+        /// Number of the first of them.
         seq: i64,
-        /// The last that there is.
+        /// Number of the entry at the head.
         head: i64,
     },
-    /// The chain was written anew.
+    /// The chain was rewritten.
     #[error(
         "entry {seq} is another one than it was: the chain was written anew at or before this entry"
     )]
     Rewritten {
-        /// Which.
+        /// Number of the entry that differs.
         seq: i64,
     },
-    /// A hash that was given is not there.
+    /// No entry has the given hash.
     #[error(
         "no entry has the hash {hash}: the end was cut off, the chain was written anew, or this \
          hash is of another chain"
     )]
     NotThere {
-        /// As hexadecimal digits.
+        /// The hash as hexadecimal digits.
         hash: String,
     },
 }
 
-/// What a whole chain holds.
+/// Summary of an intact chain.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Report {
-    /// The first entry that is there; 0: there is none.
+    /// Number of the first existing entry; 0 if there is none.
     pub first: i64,
-    /// The last one.
+    /// Number of the last entry.
     pub last: i64,
-    /// The last one's hash; keep it elsewhere.
+    /// Hash of the last entry, to be kept outside of the server.
     pub head: String,
-    /// How many there are.
+    /// Number of entries in the chain.
     pub entries: u64,
-    /// Refusals, those that were counted together each for itself.
+    /// Number of refusals; those that were counted together count individually.
     pub denied: u64,
-    /// Commands that were announced and whose result nobody wrote down.
+    /// Number of announced commands whose result was not recorded.
     pub without_result: u64,
-    /// The first of them.
+    /// Numbers of the first of these entries.
     pub without_result_first: Vec<i64>,
-    /// Heads that are older than what was kept, and so were not compared.
+    /// Number of heads that were not compared because their entries were pruned.
     pub heads_pruned: u64,
-    /// The latest entry that a head from elsewhere names: up to it nothing was cut off or written anew. 0:
-    /// there was nothing to compare with, and the rows alone do not say whether their end is missing.
+    /// Number of the latest entry that a head from outside names: up to it nothing was cut off or
+    /// rewritten. 0 if there was nothing to compare with; the rows alone do not show whether their
+    /// end is missing.
     pub compared_through: i64,
 }
 
-/// Goes along a chain.
+/// A verification in progress, which receives the entries in order.
 #[derive(Debug)]
 pub struct Verifier {
     expected: Expected,
-    /// Heads of the store itself, which an attacker who changes the store can change too.
+    /// Heads in the store itself, which an attacker who changes the store can change too.
     own_heads: Vec<Head>,
     hash_found: bool,
-    /// The entry that has the expected hash.
+    /// Number of the entry that has the expected hash.
     hash_seq: i64,
     first: Option<(i64, [u8; 32])>,
     last: Option<(i64, [u8; 32])>,
-    /// Whether a checkpoint says that everything before the first entry was pruned.
+    /// `true` if a checkpoint records that everything before the first entry was pruned.
     begins_rightly: bool,
     open: BTreeSet<i64>,
     open_forgotten: u64,
@@ -160,16 +161,16 @@ pub struct Verifier {
 /// The details of an entry of phase `checkpoint`.
 #[derive(serde::Serialize, Deserialize)]
 pub(crate) struct Checkpoint {
-    /// The last entry that was pruned.
+    /// Number of the last entry that was pruned.
     pub(crate) through: i64,
-    /// Its hash.
+    /// Hash of that entry.
     pub(crate) hash: String,
 }
 
 // === impl Verifier ===
 
 impl Verifier {
-    /// Before the first entry.
+    /// Starts a verification before the first entry.
     pub fn new(expected: Expected) -> Self {
         Self {
             hash_found: expected.hash.is_none(),
@@ -185,20 +186,20 @@ impl Verifier {
         }
     }
 
-    /// The number that the next entry has to have.
+    /// The required number of the next entry.
     pub fn next(&self) -> i64 {
         self.last.map_or(1, |(seq, _)| seq.saturating_add(1))
     }
 
-    /// One more head that the store itself tells.
+    /// Adds a head from the store itself.
     pub fn expect(&mut self, head: Head) {
-        // Those that were met already say no more.
+        // Heads of entries that were already verified add no information.
         let last = self.last.map_or(0, |(seq, _)| seq);
         self.own_heads.retain(|head| head.seq > last);
         self.own_heads.push(head);
     }
 
-    /// One more head that is kept elsewhere.
+    /// Adds a head that is kept outside of the store.
     pub fn expect_kept(&mut self, head: Head) {
         self.expected.heads.push(head);
     }
@@ -207,7 +208,7 @@ impl Verifier {
         self.expected.heads.iter().chain(&self.own_heads)
     }
 
-    /// The next entry.
+    /// Verifies the next entry.
     pub fn feed(&mut self, row: &AuditRow) -> Result<(), Fault> {
         let seq = row.seq;
         if row.version != AUDIT_VERSION {
@@ -244,7 +245,7 @@ impl Verifier {
         Ok(())
     }
 
-    /// After the last entry, with the head that the store had when there were no more.
+    /// Completes the verification after the last entry, with the head in the store at that time.
     pub fn finish(mut self, store_head: Head) -> Result<Report, Fault> {
         let (last, hash) = self.last.unwrap_or((0, [0; 32]));
         if store_head.seq < last {
@@ -285,7 +286,7 @@ impl Verifier {
         Ok(self.report)
     }
 
-    /// The first entry has nothing before it, or what a checkpoint further on tells.
+    /// The first entry has no predecessor, or the one that a later checkpoint names.
     fn begin(&mut self, row: &AuditRow) -> Result<(), Fault> {
         if row.seq < 1 {
             let (seq, after) = (row.seq, 0);
@@ -321,7 +322,7 @@ impl Verifier {
         }
     }
 
-    /// A prune that was interrupted has not deleted all that its checkpoint tells.
+    /// After an interrupted prune, some entries that the checkpoint covers still exist.
     fn checkpoint(&mut self, details: &str) {
         let Ok(told) = serde_json::from_str::<Checkpoint>(details) else {
             return;

@@ -1,7 +1,7 @@
-//! Verifying the chain of a store: [`verify`].
+//! Verifies the chain in a store: [`verify`].
 //!
-//! The rule: a page at a time, so that a chain of any length fits; beside a server that writes
-//! too.
+//! Invariant: entries are read a page at a time, so that memory is bounded for a chain of any
+//! length, and a server may write at the same time.
 
 use store::{AuditRow, Store, StoreError};
 
@@ -10,16 +10,16 @@ use crate::defaults::PAGE;
 use crate::head::Head;
 use crate::verify::{Expected, Fault, Report, Verifier};
 
-/// Goes along the whole chain. The outer error: the store could not be read; the inner: the chain
-/// is not whole.
+/// Verifies the whole chain. The outer error means that the store could not be read; the inner,
+/// that the chain is not intact.
 pub async fn verify(
     store: &Store,
     expected: Expected,
 ) -> Result<Result<Report, Fault>, AuditError> {
     let mut verifier = Verifier::new(expected);
-    // What it says now must be there at the next look.
+    // The head at this moment must exist in the next page.
     verifier.expect(head(store).await?);
-    // Where the first entry is, only the rows say.
+    // Only the rows show the number of the first entry.
     let mut from = i64::MIN;
     loop {
         let rows = match page(store, from).await? {
@@ -40,14 +40,14 @@ pub async fn verify(
     }
 }
 
-/// The last entry, as the store's ledger has it.
+/// The last entry according to the store's ledger.
 pub(crate) async fn head(store: &Store) -> Result<Head, AuditError> {
     let mark = store.audit_head().await.map_err(AuditError::Read)?;
     Ok(mark.into())
 }
 
-/// The next entries. A row that holds what no server writes makes the whole page unreadable: then
-/// the rows before it are read one by one.
+/// The next entries. A row with invalid content makes the whole page unreadable: then the rows
+/// before it are read one by one.
 async fn page(store: &Store, from: i64) -> Result<Result<Vec<AuditRow>, Fault>, AuditError> {
     match store.audit_entries(from, PAGE).await {
         Ok(rows) => return Ok(Ok(rows)),
@@ -67,7 +67,7 @@ async fn page(store: &Store, from: i64) -> Result<Result<Vec<AuditRow>, Fault>, 
                 let seq = from.max(1);
                 return Ok(Err(Fault::Unreadable { seq, what }));
             }
-            // What comes before it is looked at first.
+            // The rows before it are verified first.
             Err(StoreError::Corrupt(_)) => return Ok(Ok(rows)),
             Err(error) => return Err(AuditError::Read(error)),
         }

@@ -1,8 +1,8 @@
-//! Looking after the head that stands beside the database: [`check`] at the start, [`advance`]
-//! now and then.
+//! Maintains the head in the file beside the database: [`check`] at the start, [`advance`] at
+//! intervals.
 //!
-//! The rule: a head that the chain contradicts is not overwritten. It is put aside as evidence,
-//! the log says so, and so does an entry.
+//! Invariant: a head that the chain contradicts is not overwritten. It is kept as evidence under
+//! another name, and reported in the log and as an entry.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::act::{Act, Actor, Outcome, Phase};
 use crate::head::{CONTRADICTED, Head};
 use crate::{AuditError, HeadFileError, now_ms, walk};
 
-/// Why the file and the chain could not be compared.
+/// The file and the chain could not be compared.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WatchError {
     #[error(transparent)]
@@ -27,7 +27,7 @@ pub(crate) enum WatchError {
     Chain(#[from] AuditError),
 }
 
-/// Compares the file with the chain, as the server starts; answers the head that stands there.
+/// Compares the file with the chain when the server starts; returns the head in the file.
 pub(crate) async fn check(store: &Store, path: &Path) -> Result<Option<Head>, WatchError> {
     let owned = path.to_owned();
     let read = blocking(move || Head::read(&owned)).await;
@@ -53,7 +53,7 @@ pub(crate) async fn check(store: &Store, path: &Path) -> Result<Option<Head>, Wa
             damaged(store, path, &what).await?;
             Ok(None)
         }
-        // A new server: from here on the file only goes when something takes it away.
+        // A new server: from now on a missing file means that it was removed.
         None if ledger.seq == 0 => {
             let owned = path.to_owned();
             blocking(move || ledger.write(&owned)).await?;
@@ -76,7 +76,7 @@ pub(crate) async fn check(store: &Store, path: &Path) -> Result<Option<Head>, Wa
     }
 }
 
-/// Writes the present head into the file, if it is another one than before.
+/// Writes the current head into the file, if it has changed.
 pub(crate) async fn advance(
     store: &Store,
     path: &Path,
@@ -97,7 +97,7 @@ pub(crate) async fn advance(
     Ok(head)
 }
 
-/// Whether the entry is there, or was pruned.
+/// Returns `true` if the entry exists, or was pruned.
 async fn stands(store: &Store, head: Head) -> Result<bool, AuditError> {
     if head.seq == 0 {
         return Ok(true);
@@ -132,7 +132,7 @@ async fn damaged(store: &Store, path: &Path, what: &str) -> Result<(), WatchErro
     entry(store, "chain_contradicted", what).await
 }
 
-/// Tells in the chain what was found out about it.
+/// Records a finding about the chain as an entry.
 async fn entry(store: &Store, action: &str, what: &str) -> Result<(), WatchError> {
     let act = Act {
         actor: Actor::server(),
@@ -146,7 +146,7 @@ async fn entry(store: &Store, action: &str, what: &str) -> Result<(), WatchError
     Ok(appended.map(drop).map_err(AuditError::Write)?)
 }
 
-/// Files are not for the runtime's threads.
+/// Runs file operations outside of the runtime's threads.
 pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,

@@ -1,13 +1,13 @@
-//! Entries as the API carries them, there and back: [`entry`], [`row`].
+//! Converts entries to the API's form and back: [`entry`], [`row`].
 //!
-//! The rule: nothing is lost on the way, so a client can compute the hashes itself.
+//! Invariant: the conversion is lossless, so a client can compute the hashes itself.
 
 use api_types::audit::{AuditEntry, AuditHead};
 use store::{AuditRow, NewAudit};
 
 use crate::head::{Head, HexHash, InvalidHash};
 
-/// For the wire.
+/// Converts a row into the API's form.
 pub fn entry(row: AuditRow) -> AuditEntry {
     let entry = row.entry;
     AuditEntry {
@@ -36,7 +36,7 @@ pub fn entry(row: AuditRow) -> AuditEntry {
     }
 }
 
-/// From the wire.
+/// Converts an entry from the API's form into a row.
 pub fn row(entry: AuditEntry) -> Result<AuditRow, InvalidHash> {
     let (HexHash(prev), HexHash(hash)) = (entry.prev.parse()?, entry.hash.parse()?);
     Ok(AuditRow {
@@ -67,7 +67,7 @@ pub fn row(entry: AuditEntry) -> Result<AuditRow, InvalidHash> {
     })
 }
 
-/// The head from the wire.
+/// Converts the head from the API's form.
 pub fn head(head: &AuditHead) -> Result<Head, InvalidHash> {
     let HexHash(hash) = head.hash.parse()?;
     Ok(Head {

@@ -1,8 +1,8 @@
-//! Writes what nobody waits for: results, counted refusals, the head beside the database, and
-//! prunes. Main function: [`run`].
+//! Background writes: results, counted refusals, the head beside the database, and prunes. Main
+//! function: [`run`].
 //!
-//! The rule: a result that cannot be written is kept and tried again until it can, or the server
-//! ends; then its number is told.
+//! Invariant: a result that cannot be written is kept and tried again until it succeeds or the
+//! server stops; then the number of lost results is logged.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,11 +19,11 @@ use crate::head::Head;
 use crate::metrics::{self, Metrics};
 use crate::{prune, watch};
 
-/// Where results are handed in.
+/// The queue of results for the writer.
 #[derive(Clone, Debug)]
 pub(crate) struct Results(mpsc::Sender<NewAudit>);
 
-/// What the writer works with.
+/// State of the background writer.
 pub(crate) struct Writer {
     pub(crate) store: Store,
     pub(crate) floods: Arc<Mutex<Floods>>,
@@ -31,7 +31,7 @@ pub(crate) struct Writer {
     pub(crate) head_file: Option<PathBuf>,
     pub(crate) keep: Option<Duration>,
     pub(crate) stop: CancellationToken,
-    /// The head that stands in the file.
+    /// The head in the file.
     pub(crate) written: Option<Head>,
 }
 
@@ -99,7 +99,7 @@ fn every(period: Duration) -> Interval {
 }
 
 impl Writer {
-    /// Appends all of them, and tries again until it works or the server ends.
+    /// Appends all entries, with retries until it succeeds or the server stops.
     async fn append(&self, entries: &mut Vec<NewAudit>) {
         let entries = std::mem::take(entries);
         loop {

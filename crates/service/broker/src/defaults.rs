@@ -27,7 +27,7 @@ pub const SESSIONS_PER_CERTNAME: usize = 8;
 /// ten; a hostile one could otherwise write thousands a second.
 pub const REFUSALS_LOGGED: u64 = 10;
 
-/// See [`REFUSALS_LOGGED`].
+/// Period over which [`REFUSALS_LOGGED`] counts.
 pub const REFUSALS_WINDOW: Duration = Duration::from_secs(60);
 
 /// Ciphertext that a client may send before its handshake is done. A chain of four RSA-4096
@@ -68,21 +68,21 @@ pub const FREE_MESSAGE_BYTES: usize = 64 * 1024;
 /// minutes, a line of 1 Mbit/s.
 pub const ASSEMBLY_BYTES_PER_SECOND: usize = 128 * 1024;
 
-/// See [`ASSEMBLY_BYTES_PER_SECOND`].
+/// Time for a large message to arrive, in addition to that of [`ASSEMBLY_BYTES_PER_SECOND`].
 pub const ASSEMBLY_GRACE: Duration = Duration::from_secs(30);
 
 /// Messages of the broker's own protocol are small: a query of 10,000 names is 500 KB.
 pub const CONTROL_MESSAGE_BYTES: usize = 1024 * 1024;
 
-/// What waits for one client, in bytes; a message counts [`OUTBOX_MESSAGE_COST`] more than its
+/// Maximum bytes queued for one client; a message counts [`OUTBOX_MESSAGE_COST`] more than its
 /// length, so this bounds the number as well: 1 MiB / 1 KiB = 1,024 messages.
 pub const OUTBOX_BYTES: usize = 1024 * 1024;
 
-/// What a queued message costs beside its text, rounded up generously.
+/// Bytes counted for a queued message in addition to its text, rounded up generously.
 pub const OUTBOX_MESSAGE_COST: usize = 1024;
 
-/// How long a sender waits for room in its target's queue before it is told that the target does
-/// not take messages.
+/// Time that a sender waits for space in its target's queue before it gets an error that the
+/// target does not take messages.
 pub const DELIVERY_PATIENCE: Duration = Duration::from_secs(5);
 
 /// No frame from a client for so long: its connection is taken for dead (close 1001). Agents
@@ -109,7 +109,7 @@ pub const INVENTORY_LOG: usize = 100_000;
 /// its network, it is two agents with one certificate.
 pub const DUPLICATE_TOLERANCE: u32 = 3;
 
-/// See [`DUPLICATE_TOLERANCE`].
+/// Period over which [`DUPLICATE_TOLERANCE`] counts.
 pub const DUPLICATE_WINDOW: Duration = Duration::from_secs(60);
 
 /// First delay of a duplicate; doubled with each further one.
@@ -132,11 +132,11 @@ pub const CONTROLLER_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// of ±50 %, for ever.
 pub const CONTROLLER_BACKOFF: Duration = Duration::from_millis(200);
 
-/// See [`CONTROLLER_BACKOFF`].
+/// Longest pause before a controller is dialled again; see [`CONTROLLER_BACKOFF`].
 pub const CONTROLLER_BACKOFF_MAX: Duration = Duration::from_secs(15);
 
-/// What waits for one controller: results of a whole fleet go through here (64 MiB + the largest
-/// message).
+/// Maximum bytes queued for one controller, which receives the results of a whole fleet (64 MiB +
+/// the largest message).
 pub const CONTROLLER_OUTBOX_BYTES: usize = 64 * 1024 * 1024;
 
 /// Messages of one controller that are delivered at the same time. One slow agent must not hold
@@ -146,5 +146,5 @@ pub const CONTROLLER_DELIVERIES: usize = 256;
 /// Agents in one presence message: 500 × 300 bytes = 150 KB.
 pub const PRESENCE_BATCH: usize = 500;
 
-/// Time for sessions to say goodbye when the broker stops.
+/// Time for sessions to close when the broker stops.
 pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);

@@ -1,10 +1,10 @@
-//! Why a message goes no further.
+//! The reasons for which a message is refused.
 
 use pcp::PcpUri;
 
 use crate::message_limits::TooLarge;
 
-/// Why a message goes no further; its text is what the sender is told.
+/// The reason a message is refused; its text is sent to the sender.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Refusal {
     #[error("Message not authenticated.")]

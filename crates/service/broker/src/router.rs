@@ -1,4 +1,4 @@
-//! What all sessions share: [`Router`], and what a message comes to: [`Routed`].
+//! The state shared by all sessions, [`Router`], and the result of routing a message, [`Routed`].
 
 use std::time::Duration;
 
@@ -19,14 +19,14 @@ pub(crate) struct Router {
     pub(crate) metrics: Metrics,
     pub(crate) limits: MessageLimits,
     pub(crate) assembly: Assembly,
-    /// How long a sender waits for room at its target.
+    /// Time that a sender waits for space in the queue of its target.
     pub(crate) patience: Duration,
 }
 
-/// What became of a message.
+/// The result of routing a message.
 pub(crate) enum Routed {
-    /// All that there is to do is done.
+    /// The message is handled completely.
     Done,
-    /// Somebody has no room now. The sender is not read from until this is done.
+    /// A queue is full. The broker does not read from the sender until this future completes.
     Waits(BoxFuture<'static, ()>),
 }

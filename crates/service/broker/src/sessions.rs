@@ -1,7 +1,7 @@
-//! Who is connected, and who wants to know about it.
+//! The connected clients, and the subscriptions to their changes.
 //!
 //! [`Sessions`] is the broker's one table: address to session, the log of changes, and the
-//! subscriptions to it. The rule: all three change together under one lock, so a subscriber sees
+//! subscriptions to it. Invariant: all three change together under one lock, so a subscriber sees
 //! every change exactly once and in the order in which it happened.
 
 use std::collections::HashMap;
@@ -29,14 +29,14 @@ pub(crate) struct Sessions {
 #[derive(Debug, Default)]
 struct Table {
     by_uri: HashMap<PcpUri, Arc<Session>>,
-    /// How many of them each certname has; only names that have any.
+    /// The number of sessions of each certname that has any.
     counts: HashMap<Certname, usize>,
     log: ChangeLog,
     subscriptions: HashMap<PcpUri, Subscription>,
     stopping: bool,
 }
 
-/// Why a client cannot be taken in.
+/// The reason a client cannot be associated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum AssociateError {
     #[error("Connection limit exceeded.")]
@@ -74,7 +74,7 @@ impl Sessions {
         self.port.get()
     }
 
-    /// Whether only clients that replace their own session can come in.
+    /// True if only clients that replace their own session can be associated.
     pub(crate) fn is_full(&self) -> bool {
         self.limit > 0 && self.lock().by_uri.len() >= self.limit
     }
@@ -84,7 +84,7 @@ impl Sessions {
         self.lock().by_uri.get(uri).cloned()
     }
 
-    /// Whether there is a session of this certname, of any client type.
+    /// True if there is a session of this certname, of any client type.
     pub(crate) fn has_certname(&self, certname: &Certname) -> bool {
         self.lock().counts.contains_key(certname)
     }
@@ -198,8 +198,8 @@ impl Sessions {
         self.lock().subscriptions.remove(owner);
     }
 
-    /// What every active subscriber has to be told; those that fell behind the log too far are
-    /// out, and returned second.
+    /// The pending updates of every active subscriber. Subscribers too far behind the log are
+    /// removed and returned second.
     pub(crate) fn updates(&self) -> (Vec<Update>, Vec<Subscriber>) {
         let mut guard = self.lock();
         let table = &mut *guard;

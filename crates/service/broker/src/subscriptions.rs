@@ -1,4 +1,4 @@
-//! Who is told of inventory changes, and how far.
+//! Subscriptions to inventory changes, each with its cursor.
 //!
 //! A [`Subscription`] is a place in the [change log](crate::change_log) and a filter. The rule: it
 //! hands out nothing before it is active, that is before the answer to its request is on its way.
@@ -13,7 +13,7 @@ use crate::controllers::controller::Controller;
 use crate::defaults::INVENTORY_BATCH;
 use crate::session::Session;
 
-/// Where updates go.
+/// The receiver of updates.
 #[derive(Clone, Debug)]
 pub(crate) enum Subscriber {
     Session(Arc<Session>),

@@ -1,7 +1,7 @@
-//! What waits to be sent to one peer: bounded in bytes and messages, with back-pressure.
+//! The send queue of one peer, bounded in bytes and messages, with backpressure.
 //!
-//! [`Outbox`] is shared by senders and the peer's actor. The rule: whoever adds a message waits
-//! until there is room for it or gets it back; a close overtakes everything that is queued.
+//! [`Outbox`] is shared by senders and the peer's actor. Invariant: a sender waits until there is
+//! space for its message or gets it back; a close overtakes everything that is queued.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -28,7 +28,7 @@ pub(crate) struct Closing {
     pub(crate) reason: String,
 }
 
-/// What the broker asks of an actor.
+/// A command from the broker to an actor.
 #[derive(Clone, Debug)]
 pub(crate) enum Command {
     Close(Closing),
@@ -131,7 +131,7 @@ impl Outbox {
         }
     }
 
-    /// Whether less than half of the room is left.
+    /// True if less than half of the space is left.
     pub(crate) fn is_congested(&self) -> bool {
         self.room.available_permits() < self.budget as usize / 2
     }

@@ -1,11 +1,11 @@
-//! How long to wait after failures: [`wait`]. No clock, no randomness of its own.
+//! Computes the pause after failures: [`wait`]. Uses no clock and no randomness of its own.
 
 use std::time::Duration;
 
 use crate::defaults::{BACKOFF_MAX, BACKOFF_MIN};
 
-/// The wait after `failures` in a row (1 or more); `jitter` is between 0 and 1 and takes up to a
-/// half of it away, so that receivers behind one proxy are not called in step.
+/// The pause after `failures` in a row (1 or more). `jitter` is between 0 and 1 and shortens it by
+/// up to a half, so that receivers behind one proxy are not called at the same time.
 pub(crate) fn wait(failures: u32, jitter: f64) -> Duration {
     let doubled = BACKOFF_MIN.saturating_mul(1 << failures.saturating_sub(1).min(20));
     let full = doubled.min(BACKOFF_MAX);

@@ -1,7 +1,7 @@
-//! One attempt to tell a receiver: [`Sender::send`].
+//! One attempt to deliver a message: [`Sender::send`].
 //!
-//! The rule: nothing of the receiver's answer is kept but its status; its body is not read, and
-//! its redirects are not followed.
+//! Invariant: only the status of the receiver's response is used; its body is not read, and
+//! redirects are not followed.
 
 use error_causes::ConnectionError;
 use std::sync::Arc;
@@ -15,23 +15,23 @@ use crate::metrics::{self, Metrics};
 use crate::signature::Secret;
 use crate::target::Target;
 
-/// Makes the requests of all webhooks.
+/// The HTTP client for the requests of all webhooks.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
     http: reqwest::Client,
     pub(crate) metrics: Arc<Metrics>,
 }
 
-/// Why the receiver did not take a message; a text for people.
+/// The reason that a delivery failed, as text for users.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DeliveryError {
-    /// It answered something else than 2xx.
+    /// The receiver responded with a status other than 2xx.
     #[error("the receiver answered {0}")]
     Status(u16),
-    /// It says that it is there no more.
+    /// The receiver responded that it no longer exists.
     #[error("the receiver answered 410 Gone: it wants no more, and the webhook is switched off")]
     Gone,
-    /// It did not answer.
+    /// The receiver did not respond, for this reason.
     #[error("{0}")]
     Unreachable(String),
 }
@@ -39,7 +39,7 @@ pub enum DeliveryError {
 // === impl Sender ===
 
 impl Sender {
-    /// Trusts the roots of the machine.
+    /// Creates a client that trusts the root certificates of the machine.
     pub(crate) fn new() -> Result<Self, OpenError> {
         let http = http_client::builder(ClientTls::machine_roots()?)
             .connect_timeout(CONNECT_TIMEOUT)
@@ -88,7 +88,7 @@ impl Sender {
     }
 }
 
-/// The cause in a line, without the URL, which may hold a secret.
+/// The cause in one line, without the URL, which may contain a secret.
 fn unreachable(error: &reqwest::Error) -> DeliveryError {
     let text = format!(
         "the receiver cannot be reached: {}",

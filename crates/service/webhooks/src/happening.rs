@@ -1,12 +1,13 @@
-//! An event of a job or of a plan job, as receivers are told of it: [`Happening`].
+//! An event of a job or of a plan job, in the form for delivery: [`Happening`].
 //!
-//! The rule: its id is the same however often it is read, and no event of a job has the id of one of a plan job.
+//! Invariant: an event has the same id at every read, and no event of a job has the id of one of a
+//! plan job.
 
 use std::fmt;
 
 use store::{EventRow, JobNumber, PlanEventRow};
 
-/// An event from either log.
+/// An event from the log of jobs or of plan jobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Happening {
     pub(crate) id: HappeningId,
@@ -15,9 +16,9 @@ pub(crate) struct Happening {
     pub(crate) kind: String,
     /// Time of the event, in milliseconds since 1970.
     pub(crate) at_ms: i64,
-    /// The node that it is about, if it is about one.
+    /// Certname of the node that the event is about, if there is one.
     pub(crate) certname: Option<String>,
-    /// JSON.
+    /// Details of the event, as JSON text.
     pub(crate) details: String,
     pub(crate) message: String,
 }
@@ -65,7 +66,7 @@ impl From<PlanEventRow> for Happening {
 }
 
 impl HappeningId {
-    /// Number in its log.
+    /// Number of the event in its log.
     pub(crate) fn number(self) -> i64 {
         match self {
             Self::Job(number) | Self::Plan(number) => number,
@@ -73,7 +74,7 @@ impl HappeningId {
     }
 }
 
-/// The value of `webhook-id`.
+/// Formats the id as the value of `webhook-id`.
 impl fmt::Display for HappeningId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! A webhook as callers see it: [`Hook`], and what may be asked of it.
+//! Webhooks as callers see them: [`Hook`], with the requests to create and change them.
 
 use secrecy::ExposeSecret as _;
 use store::WebhookRow;
@@ -9,96 +9,98 @@ use crate::signature::{Secret, SecretError};
 use crate::target::{Target, TargetError};
 use crate::template::{Template, TemplateError};
 
-/// A webhook to be made.
+/// A request to create a webhook.
 #[derive(Clone, Debug)]
 pub struct NewHook {
-    /// Where to.
+    /// URL of the receiver.
     pub url: String,
-    /// Types of events; empty: all.
+    /// Types of events to send; empty for all.
     pub events: Vec<String>,
-    /// The form of messages.
+    /// Template of the messages.
     pub template: Template,
-    /// For people.
+    /// Free text shown to users.
     pub description: String,
-    /// The key that signs; `None`: one is made.
+    /// Key that signs the messages; `None` to generate one.
     pub secret: Option<secrecy::SecretString>,
-    /// The login of who makes it.
+    /// Login of the user who creates the webhook.
     pub created_by: String,
 }
 
-/// What may change; `None` keeps what is there.
+/// A request to change a webhook; `None` keeps the current value.
 #[derive(Clone, Debug, Default)]
 pub struct HookChange {
-    /// Where to.
+    /// The new URL of the receiver.
     pub url: Option<String>,
-    /// Types of events.
+    /// The new types of events; empty for all.
     pub events: Option<Vec<String>>,
-    /// The form of messages.
+    /// The new template of the messages.
     pub template: Option<Template>,
-    /// For people.
+    /// The new description, shown to users.
     pub description: Option<String>,
-    /// Whether anything is sent. Switched on again, it begins with what happens then.
+    /// `false` stops all messages. A webhook that is enabled again starts with the events from
+    /// then on.
     pub is_enabled: Option<bool>,
-    /// Make a new key.
+    /// `true` to generate a new key.
     pub renew_secret: bool,
 }
 
-/// A webhook as it stands.
+/// A webhook with its current state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hook {
-    /// Its id.
+    /// Id of the webhook.
     pub id: Uuid,
-    /// Where to.
+    /// URL of the receiver.
     pub url: String,
-    /// Types of events; empty: all.
+    /// Types of events to send; empty for all.
     pub events: Vec<String>,
-    /// The form of messages.
+    /// Template of the messages.
     pub template: Template,
-    /// For people.
+    /// Free text shown to users.
     pub description: String,
-    /// Whether anything is sent.
+    /// `true` if messages are sent.
     pub is_enabled: bool,
-    /// The login of who made it.
+    /// Login of the user who created the webhook.
     pub created_by: String,
-    /// When, in milliseconds since the epoch.
+    /// Time of creation, in milliseconds since 1970.
     pub created_ms: i64,
-    /// Events that the receiver took.
+    /// Number of events that the receiver accepted.
     pub delivered: i64,
-    /// Events that were given up after [`crate::defaults::GIVE_UP`].
+    /// Number of events that were given up after [`crate::defaults::GIVE_UP`].
     pub given_up: i64,
-    /// Since when attempts fail, in milliseconds since the epoch.
+    /// Start of the current series of failures, in milliseconds since 1970; `None` without
+    /// failures.
     pub failing_ms: Option<i64>,
-    /// Why.
+    /// Text of the last error; `None` without one.
     pub last_error: Option<String>,
 }
 
-/// What is wrong with a webhook that is asked for.
+/// The requested webhook is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum HookError {
-    /// The URL.
+    /// The URL is invalid.
     #[error(transparent)]
     Url(#[from] TargetError),
-    /// The secret.
+    /// The secret is invalid.
     #[error(transparent)]
     Secret(#[from] SecretError),
-    /// The filter.
+    /// The filter has an unknown type of event.
     #[error("there are no events of type {event:?}; there are {}", TYPES.join(", "))]
     Events {
-        /// As much of the type as is worth repeating.
+        /// The unknown type, truncated.
         event: String,
     },
-    /// The length of the filter.
+    /// The filter has too many types; the value is their number.
     #[error("at most {EVENT_TYPES} types of events may be named, not {0}")]
     ManyEvents(usize),
-    /// The template.
+    /// The template is unknown.
     #[error(transparent)]
     Template(#[from] TemplateError),
-    /// The description.
+    /// The description is too long.
     #[error("the description has more than {DESCRIPTION_CHARS} characters")]
     Description,
 }
 
-/// The types of events that there are, for filters.
+/// All types of events that filters can name.
 pub const TYPES: &[&str] = &[
     "node_running",
     "node_finished",
@@ -146,7 +148,7 @@ impl HookChange {
 // === impl Hook ===
 
 impl Hook {
-    /// `None` for a row that other hands wrote.
+    /// The webhook in a row; `None` if this server cannot have written the row.
     pub(crate) fn of(row: WebhookRow) -> Option<Self> {
         Some(Self {
             id: row.id.parse().ok()?,

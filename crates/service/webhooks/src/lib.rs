@@ -1,9 +1,10 @@
-//! Tells other programs about events: signed messages, again and again until they are taken.
+//! Outgoing webhooks: signed messages about events to other programs, with retries until they are
+//! accepted.
 //!
 //! [`Webhooks`] is the handle. Each webhook has a task of its own that follows the event log from
-//! where it was, so a receiver that is slow or away delays nobody else. The rules: an event is told
-//! at least once, in order, with an id that stays; messages are signed; keys are sealed at rest and
-//! shown once, to who makes them.
+//! its stored position, so a slow or unavailable receiver does not delay the others. Invariants:
+//! an event is delivered at least once, in order, with a stable id; messages are signed; keys are
+//! sealed at rest and shown once, to the user who creates them.
 
 mod backoff;
 pub mod defaults;
@@ -40,7 +41,7 @@ use crate::message::Message;
 use crate::worker::Parts;
 use crate::workers::Workers;
 
-/// The webhooks of an installation. Cheap to clone.
+/// The handle to the webhooks. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Webhooks {
     inner: Arc<Inner>,
@@ -52,49 +53,49 @@ struct Inner {
     seal: SealKey,
     sender: Sender,
     workers: Workers,
-    /// One change at a time.
+    /// Held during a change, so that changes run one after another.
     changing: Mutex<()>,
 }
 
-/// A test message and what came of it.
+/// A test message, with the result of its delivery.
 #[derive(Debug)]
 pub struct TestDelivery {
-    /// The body as it was sent, in the webhook's template.
+    /// The body of the message, in the webhook's template.
     pub body: String,
-    /// The reason of the receiver for not taking it, if it did not.
+    /// The result of the delivery.
     pub outcome: Result<(), DeliveryError>,
 }
 
-/// Why a webhook was not made or changed.
+/// A webhook could not be created, changed or read.
 #[derive(Debug, thiserror::Error)]
 pub enum WebhookError {
-    /// What was asked for is wrong.
+    /// The request is invalid.
     #[error(transparent)]
     Invalid(#[from] HookError),
-    /// There is none with this id.
+    /// No webhook has this id.
     #[error("there is no webhook {0}; `tutti webhook list` shows those there are")]
     Unknown(Uuid),
-    /// As many as there may be.
+    /// The maximum number of webhooks is reached.
     #[error("there are {WEBHOOKS} webhooks already, which is the most; delete one first")]
     TooMany,
-    /// The key on disk cannot be opened.
+    /// The sealed key in the store cannot be opened.
     #[error("the webhook's key cannot be opened; give it a new one")]
     Sealed,
-    /// The store.
+    /// The store could not be read or written.
     #[error("cannot read or write webhooks")]
     Store(#[from] StoreError),
 }
 
-/// Why there are no webhooks.
+/// The webhooks could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The store.
+    /// The store could not be read.
     #[error("cannot read webhooks")]
     Store(#[from] StoreError),
-    /// The HTTP client.
+    /// The HTTP client could not be created.
     #[error("cannot make an HTTP client")]
     Http(#[from] reqwest::Error),
-    /// The machine's list of trusted CAs.
+    /// The machine's list of trusted CAs could not be read.
     #[error("cannot verify receivers of webhooks")]
     Tls(#[from] pki::RootsError),
 }
@@ -102,7 +103,7 @@ pub enum OpenError {
 // === impl Webhooks ===
 
 impl Webhooks {
-    /// Opens, and goes on where each webhook was.
+    /// Starts the webhooks, each from its stored position.
     pub async fn open(store: Store, seal: SealKey) -> Result<Self, OpenError> {
         let sender = Sender::new()?;
         let workers = Workers::new(store.clone(), sender.clone());
@@ -121,23 +122,23 @@ impl Webhooks {
         })
     }
 
-    /// Counters.
+    /// Counters for export as metrics.
     pub fn metrics(&self) -> &Metrics {
         &self.inner.sender.metrics
     }
 
-    /// All, oldest first.
+    /// All webhooks, oldest first.
     pub async fn list(&self) -> Result<Vec<Hook>, WebhookError> {
         let rows = self.inner.store.webhooks().await?;
         Ok(rows.into_iter().filter_map(Hook::of).collect())
     }
 
-    /// One.
+    /// The webhook with this id.
     pub async fn get(&self, id: Uuid) -> Result<Hook, WebhookError> {
         Hook::of(self.inner.row(id).await?).ok_or(WebhookError::Unknown(id))
     }
 
-    /// Makes one, which is told what happens from now on. The key is not shown again.
+    /// Creates a webhook, which gets the events from now on. The key is not shown again.
     pub async fn create(&self, new: NewHook) -> Result<(Hook, Secret), WebhookError> {
         let webhooks = self.clone();
         whole(async move { webhooks.created(new).await }).await
@@ -173,7 +174,7 @@ impl Webhooks {
         Ok((hook, secret))
     }
 
-    /// Changes one; answers the new key, if one was asked for.
+    /// Changes a webhook; returns the new key, if one was requested.
     pub async fn change(
         &self,
         id: Uuid,
@@ -218,7 +219,7 @@ impl Webhooks {
                 false => None,
             },
         };
-        // Its worker must not write its progress behind the change.
+        // Stops the worker first, so that it cannot overwrite the change with its progress.
         inner.workers.end(&before.id).await;
         let changed = inner.store.update_webhook(&before.id, row).await;
         let after = inner.go_on(before).await;
@@ -227,7 +228,7 @@ impl Webhooks {
         Ok((hook, secret))
     }
 
-    /// Ends one. A message under way may still arrive.
+    /// Deletes a webhook. A message in progress may still arrive.
     pub async fn delete(&self, id: Uuid) -> Result<(), WebhookError> {
         let webhooks = self.clone();
         whole(async move { webhooks.deleted(id).await }).await
@@ -248,7 +249,7 @@ impl Webhooks {
         }
     }
 
-    /// Sends one message of type `test`, now, and says what was sent and what the receiver did.
+    /// Sends one message of type `test` immediately; returns the message and the result.
     pub async fn test(&self, id: Uuid) -> Result<TestDelivery, WebhookError> {
         let row = self.inner.row(id).await?;
         let parts = self.inner.parts(&row)?;
@@ -261,7 +262,7 @@ impl Webhooks {
         })
     }
 
-    /// Ends all tasks and waits for them.
+    /// Stops all tasks and waits for them.
     pub async fn shutdown(&self) {
         self.inner.workers.shutdown().await;
     }
@@ -275,8 +276,8 @@ impl Inner {
         row.ok_or(WebhookError::Unknown(id))
     }
 
-    /// Sets a webhook to work again as it is stored, or, when that cannot be read, as it was: one
-    /// that is shown as enabled is never without its worker.
+    /// Starts a webhook again with its stored settings, or, if these cannot be read, with the
+    /// previous ones: a webhook that is shown as enabled always has a worker.
     async fn go_on(&self, before: WebhookRow) -> WebhookRow {
         let row = match self.store.webhook(&before.id).await {
             Ok(Some(row)) => row,
@@ -290,7 +291,7 @@ impl Inner {
         row
     }
 
-    /// Sets an enabled one to work.
+    /// Starts the worker of an enabled webhook.
     async fn begin(&self, row: &WebhookRow) {
         if !row.is_enabled {
             return;
@@ -313,7 +314,7 @@ impl Inner {
     }
 }
 
-/// Runs a change to its end, also when its caller goes away in the middle.
+/// Completes a change even if its caller is cancelled.
 async fn whole<T: Send + 'static>(change: impl Future<Output = T> + Send + 'static) -> T {
     match tokio::spawn(change).await {
         Ok(done) => done,

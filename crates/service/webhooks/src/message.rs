@@ -1,7 +1,7 @@
-//! What a receiver is sent: [`Message`].
+//! The message to a receiver: [`Message`].
 //!
-//! The rule: an event has the same id and the same body however often it is told, so a receiver
-//! that remembers ids takes it once.
+//! Invariant: an event has the same id and the same body at every delivery, so a receiver that
+//! remembers ids can ignore duplicates.
 
 use crate::happening::{Happening, Source};
 use crate::notice::Notice;
@@ -11,10 +11,10 @@ use serde::Serialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
-/// One event, ready to be sent.
+/// One event in the form in which it is sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Message {
-    /// The value of `webhook-id`.
+    /// Value of the header `webhook-id`.
     pub(crate) id: String,
     pub(crate) body: Vec<u8>,
 }
@@ -43,7 +43,7 @@ struct Data<'a> {
 // === impl Message ===
 
 impl Message {
-    /// `None` for an event whose details are no JSON, which nobody writes.
+    /// The message for an event; `None` if its details are not JSON, which should not occur.
     pub(crate) fn of(event: &Happening, subject: &Subject, template: Template) -> Option<Self> {
         let body = match template.render(&Notice::of(event, subject)) {
             Some(chat) => chat.to_string().into_bytes(),
@@ -55,7 +55,7 @@ impl Message {
         })
     }
 
-    /// Says that nothing happened, for a test of the receiver.
+    /// A message without an event, for a test of the receiver.
     pub(crate) fn test(now: jiff::Timestamp, template: Template) -> Self {
         let body = template
             .render(&Notice::test())
@@ -67,7 +67,7 @@ impl Message {
     }
 }
 
-/// All of an event, for programs.
+/// The complete event as JSON, for programs.
 fn whole(event: &Happening, subject: &Subject) -> Option<Vec<u8>> {
     let details: &RawValue = serde_json::from_str(&event.details).ok()?;
     let timestamp = jiff::Timestamp::from_millisecond(event.at_ms).ok()?;

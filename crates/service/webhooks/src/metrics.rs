@@ -1,13 +1,13 @@
-//! Counters of all webhooks, for whoever exports them: [`Metrics`].
+//! Counters of all webhooks, for export: [`Metrics`].
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Counters since the start of the server; they only grow.
 #[derive(Debug, Default)]
 pub struct Metrics {
-    /// Messages that a receiver took.
+    /// Number of messages that a receiver accepted.
     pub delivered: AtomicU64,
-    /// Attempts that failed, whatever came of the message later.
+    /// Number of failed attempts, including those of messages that were delivered later.
     pub failures: AtomicU64,
 }
 

@@ -1,7 +1,7 @@
-//! An event in words for people: [`Notice`], which every chat template shows in its own form.
+//! An event as text for people: [`Notice`], which every chat template shows in its own form.
 //!
-//! The rule: texts are plain, bounded and of one line; what a chat tool would read as markup or as a mention is the
-//! matter of its template.
+//! Invariant: texts are plain, bounded and of one line; each template escapes the markup and
+//! mentions of its chat tool.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use crate::defaults::{NOTICE_NAME_CHARS, NOTICE_TEXT_CHARS};
 use crate::happening::{Happening, Source};
 use crate::subject::Subject;
 
-/// A title, and what there is to know, by name.
+/// A title, and further information by name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Notice {
     pub(crate) title: String,
@@ -17,7 +17,7 @@ pub(crate) struct Notice {
     pub(crate) tone: Tone,
 }
 
-/// The way something went.
+/// Success or failure of the event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
     Good,
@@ -28,7 +28,7 @@ pub(crate) enum Tone {
 // === impl Notice ===
 
 impl Notice {
-    /// Words for an event of any type.
+    /// The text for an event of any type.
     pub(crate) fn of(event: &Happening, subject: &Subject) -> Self {
         let details: Value = serde_json::from_str(&event.details).unwrap_or_default();
         let state = details["state"].as_str().unwrap_or_default();
@@ -81,7 +81,7 @@ impl Notice {
         }
     }
 
-    /// Says that nothing happened.
+    /// The text of a test message.
     pub(crate) fn test() -> Self {
         let message = "Nothing happened: this webhook is being tested";
         Self {
@@ -92,7 +92,7 @@ impl Notice {
     }
 }
 
-/// The thing that runs.
+/// Description of the job or plan job.
 fn what(subject: &Subject) -> String {
     match (subject.command.as_deref(), subject.task.as_deref()) {
         (Some("deploy"), _) => "Puppet run".to_owned(),
@@ -153,7 +153,8 @@ fn words(kind: &str) -> String {
     kind.replace('_', " ")
 }
 
-/// One line without control characters and without those that change the direction of text, at most so long.
+/// One line of at most `chars` characters, without control characters and without those that
+/// change the direction of text.
 fn line(text: &str, chars: usize) -> String {
     let is_direction = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let plain = text.chars().filter(|c| !is_direction(*c));

@@ -1,7 +1,7 @@
-//! How a receiver knows that a message is ours: HMAC-SHA-256, as the Standard Webhooks have it.
+//! Signs messages with HMAC-SHA-256, as in the Standard Webhooks specification.
 //!
-//! Signed is `ID.TIMESTAMP.BODY`; the header is `v1,` and the MAC in base64. The key is text that
-//! begins with `whsec_` and goes on in base64; libraries of receivers take it as it is.
+//! The signed text is `ID.TIMESTAMP.BODY`; the header is `v1,` and the MAC in base64. The key is a
+//! text of `whsec_` and base64; receivers' libraries accept it unchanged.
 
 use aws_lc_rs::hmac;
 use base64::Engine as _;
@@ -13,20 +13,20 @@ use crate::defaults::SECRET_BYTES;
 const PREFIX: &str = "whsec_";
 const KEY_BYTES: usize = 32;
 
-/// The key of a webhook.
+/// The secret key of a webhook.
 #[derive(Clone, Debug)]
 pub struct Secret(SecretString);
 
-/// Why a text is no key.
+/// The text is not a valid key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SecretError {
-    /// Not base64 behind the prefix.
+    /// The text after the prefix is not base64.
     #[error("the secret must be `whsec_` and base64, or left away for one to be made")]
     Form,
-    /// Too short to be a key, or too long.
+    /// The key is too short or too long.
     #[error("the secret must have {} to {} bytes", SECRET_BYTES.start(), SECRET_BYTES.end())]
     Length,
-    /// The system has no random bytes.
+    /// The system did not provide random bytes.
     #[error("the system gave no random bytes for a secret")]
     NoRandom,
 }
@@ -34,14 +34,14 @@ pub enum SecretError {
 // === impl Secret ===
 
 impl Secret {
-    /// A new random key.
+    /// Generates a new random key.
     pub fn random() -> Result<Self, SecretError> {
         let mut key = [0u8; KEY_BYTES];
         aws_lc_rs::rand::fill(&mut key).map_err(|_| SecretError::NoRandom)?;
         Ok(Self(format!("{PREFIX}{}", STANDARD.encode(key)).into()))
     }
 
-    /// A key that somebody chose.
+    /// Parses a key that a user chose.
     pub fn parse(text: &str) -> Result<Self, SecretError> {
         let key = Self::key(text).ok_or(SecretError::Form)?;
         if !SECRET_BYTES.contains(&key.len()) {
@@ -50,14 +50,14 @@ impl Secret {
         Ok(Self(text.to_owned().into()))
     }
 
-    /// The text that the receiver needs.
+    /// The text of the key, which the receiver needs.
     pub fn expose(&self) -> &str {
         self.0.expose_secret()
     }
 
-    /// The value of `webhook-signature`.
+    /// Value of the header `webhook-signature`.
     pub fn sign(&self, id: &str, timestamp_seconds: i64, body: &[u8]) -> String {
-        // A `Secret` is made by `parse` and `random` alone, so it has a key.
+        // Only `parse` and `random` create a `Secret`, so it contains a valid key.
         let key = Self::key(self.expose()).unwrap_or_default();
         let key = hmac::Key::new(hmac::HMAC_SHA256, &key);
         let mut context = hmac::Context::with_key(&key);

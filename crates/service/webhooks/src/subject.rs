@@ -1,7 +1,7 @@
-//! The job that an event is about, as receivers are told of it: [`Subject`].
+//! The job that an event is about, in the form for delivery: [`Subject`].
 //!
-//! The rule: what is told of an event is the same whenever it is read, so counts are of the events up to it, and the
-//! state of the job is that of the event.
+//! Invariant: the description of an event is the same at every read, so counts cover the events up
+//! to it, and the state of the job is that of the event.
 
 use serde::Serialize;
 use store::{JobNumber, JobRow, PlanJobRow, Store, StoreError};
@@ -54,7 +54,7 @@ pub(crate) struct EndedCounts {
 // === impl Subject ===
 
 impl Subject {
-    /// Reads the job or plan job of an event; of one that is not kept any more little is known.
+    /// Reads the job or plan job of an event; most fields are `None` if it is no longer stored.
     pub(crate) async fn of(event: &Happening, store: &Store) -> Result<Self, StoreError> {
         match event.source {
             Source::Job(job) => Self::of_job(job, event, store).await,
@@ -115,7 +115,7 @@ impl Subject {
 // === impl EndedCounts ===
 
 impl EndedCounts {
-    /// From events of nodes, by their types.
+    /// Counts the events of nodes by their types.
     fn of(events: &[(String, i64)]) -> Self {
         let count = |kind: &str| {
             let of_kind = events.iter().filter(|(found, _)| found == kind);

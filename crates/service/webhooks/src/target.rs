@@ -1,30 +1,30 @@
-//! Where a webhook goes: [`Target`], a URL that was looked at once, at the edge.
+//! The URL of a webhook, checked when it is entered: [`Target`].
 //!
-//! The rule: `https` everywhere, `http` to this machine only; no user and password in it (they
-//! would stand in lists and logs); redirects are never followed, so what was checked is what is
-//! called.
+//! Invariants: `https` is allowed everywhere, `http` for this machine only; the URL has no user
+//! and password (they would appear in lists and logs); redirects are never followed, so only the
+//! checked URL is called.
 
 use reqwest::Url;
 
 use crate::defaults::URL_BYTES;
 
-/// A URL that may be called.
+/// A checked URL of a receiver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target(Url);
 
-/// Why a text may not.
+/// The URL is not allowed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TargetError {
-    /// Not a URL.
+    /// The text is not a URL.
     #[error("not a URL; write one such as https://ci.example.com/hook")]
     Form,
-    /// Neither https, nor http on this machine.
+    /// The scheme is neither https, nor http on this machine.
     #[error("the URL must begin with https:// (http:// only for localhost)")]
     Scheme,
-    /// User or password in it.
+    /// The URL contains a user or password.
     #[error("the URL must not carry a user or a password; messages are signed instead")]
     Credentials,
-    /// Too long.
+    /// The URL is too long.
     #[error("the URL has more than {URL_BYTES} bytes")]
     Length,
 }
@@ -32,7 +32,7 @@ pub enum TargetError {
 // === impl Target ===
 
 impl Target {
-    /// Reads and checks.
+    /// Parses and checks a URL.
     pub fn parse(text: &str) -> Result<Self, TargetError> {
         if text.len() > URL_BYTES {
             return Err(TargetError::Length);
@@ -50,7 +50,7 @@ impl Target {
         Ok(Self(url))
     }
 
-    /// The URL.
+    /// The URL as text.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }

@@ -1,8 +1,9 @@
-//! One webhook at work: [`Worker`] reads the log from where it was and tells event by event.
+//! The worker of one webhook: [`Worker`] reads the log from its stored position and delivers the
+//! events in order.
 //!
-//! The rules: events of jobs are told in their order, and so are events of plan jobs, which have a log of their own;
-//! an event is behind us when the receiver took it or when it was tried for [`GIVE_UP`]; what is told twice after a
-//! crash has the same id.
+//! Invariants: events of jobs are delivered in their order, and so are events of plan jobs, which
+//! have a separate log; an event is completed when the receiver accepted it or when it was tried
+//! for [`GIVE_UP`]; an event that is sent twice after a crash has the same id.
 
 use jiff::Timestamp;
 use store::{Store, StoreError, WebhookProgress, WebhookRow};
@@ -19,11 +20,11 @@ use crate::subject::Subject;
 use crate::target::Target;
 use crate::template::Template;
 
-/// A webhook as its worker needs it.
+/// The settings and dependencies of a worker.
 pub(crate) struct Parts {
     pub(crate) target: Target,
     pub(crate) secret: Secret,
-    /// Types of events; empty: all.
+    /// Types of events to send; empty for all.
     pub(crate) events: Vec<String>,
     pub(crate) template: Template,
 }
@@ -38,17 +39,17 @@ pub(crate) struct Worker {
     pub(crate) sender: Sender,
     pub(crate) stop: CancellationToken,
     progress: WebhookProgress,
-    /// Whether `progress` says more than the store knows.
+    /// `true` if `progress` is newer than the stored one.
     unsaved: bool,
 }
 
-/// How an event ended.
+/// The result of the delivery of an event.
 enum Told {
     Taken,
     GivenUp,
-    /// The receiver wants no more.
+    /// The receiver responded that it no longer exists.
     Gone,
-    /// We are to stop.
+    /// The worker was stopped.
     Stopped,
 }
 
@@ -83,7 +84,7 @@ impl Worker {
         }
     }
 
-    /// Works until told to stop, or until the receiver is gone.
+    /// Works until it is stopped, or until the receiver no longer exists.
     pub(crate) async fn run(mut self) {
         while !self.stop.is_cancelled() {
             match self.turn().await {
@@ -96,13 +97,13 @@ impl Worker {
                 }
             }
         }
-        // What is not saved is told again after the next start, with the same ids.
+        // Events after the saved position are sent again after the next start, with the same ids.
         if let Err(error) = self.save().await {
             tracing::debug!(webhook = self.id, %error, "a webhook's progress was not saved");
         }
     }
 
-    /// One batch; `false`: over.
+    /// Delivers one batch; returns `false` when the worker must end.
     async fn turn(&mut self) -> Result<bool, StoreError> {
         let mut events = self.events_of_jobs().await?;
         events.extend(self.events_of_plan_jobs().await?);
@@ -154,7 +155,7 @@ impl Worker {
         Ok(events.into_iter().map(Happening::from).collect())
     }
 
-    /// Tells one event until it is taken or given up.
+    /// Delivers one event until it is accepted or given up.
     async fn tell(&mut self, event: &Happening) -> Result<Told, StoreError> {
         if !self.wants(event) {
             return Ok(Told::Taken);
@@ -193,7 +194,7 @@ impl Worker {
         self.events.is_empty() || self.events.contains(&event.kind)
     }
 
-    /// The first failure and each new reason are written down; the same one again is not.
+    /// Stores the first failure and each new reason; a repeated reason is not stored again.
     async fn failed(&mut self, error: &DeliveryError) -> Result<(), StoreError> {
         let error = error.to_string();
         if self.progress.failing_ms.is_none() {

@@ -1,4 +1,4 @@
-//! The tasks of the webhooks: [`Workers`] starts and ends them, each with a handle.
+//! The tasks of the webhooks: [`Workers`] starts and stops them.
 
 use std::collections::HashMap;
 
@@ -36,7 +36,7 @@ impl Workers {
         }
     }
 
-    /// Sets a webhook to work; one that is at work already is ended first.
+    /// Starts the worker of a webhook; a running one is stopped first.
     pub(crate) async fn begin(&self, row: &WebhookRow, parts: Parts) {
         let mut running = self.running.lock().await;
         if let Some(before) = running.remove(&row.id) {
@@ -49,14 +49,14 @@ impl Workers {
         running.insert(row.id.clone(), Running { stop, task });
     }
 
-    /// Ends a webhook's work, if it is at work.
+    /// Stops the worker of a webhook, if there is one.
     pub(crate) async fn end(&self, id: &str) {
         if let Some(running) = self.running.lock().await.remove(id) {
             running.end().await;
         }
     }
 
-    /// Ends all.
+    /// Stops all workers.
     pub(crate) async fn shutdown(&self) {
         self.stop.cancel();
         for (_, running) in self.running.lock().await.drain() {

@@ -1,7 +1,8 @@
-//! The form in which a receiver gets events: [`Template`].
+//! The format of messages for a receiver: [`Template`].
 //!
-//! The rule: whatever a task, a node or a user is called, and whatever they say, no receiver reads it as markup, as a
-//! link or as a mention. Where a chat tool has a form for plain text, that is used; else what it would read is escaped.
+//! Invariant: no receiver interprets the names or texts of tasks, nodes and users as markup, links
+//! or mentions. If a chat tool has a format for plain text, that is used; otherwise special
+//! characters are escaped.
 
 mod discord;
 mod markdown;
@@ -16,27 +17,27 @@ use serde_json::Value;
 
 use crate::notice::Notice;
 
-/// A form of messages.
+/// A format of messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Template {
-    /// All of the event, for programs.
+    /// The complete event as JSON, for programs.
     #[default]
     Json,
-    /// Slack's incoming webhooks.
+    /// Incoming webhooks of Slack.
     Slack,
-    /// Microsoft Teams' workflows: an Adaptive Card.
+    /// Workflows of Microsoft Teams: an Adaptive Card.
     Teams,
-    /// Mattermost's incoming webhooks.
+    /// Incoming webhooks of Mattermost.
     Mattermost,
-    /// Rocket.Chat's incoming integrations.
+    /// Incoming integrations of Rocket.Chat.
     RocketChat,
-    /// Discord's webhooks.
+    /// Incoming webhooks of Discord.
     Discord,
     /// Generic webhooks of matrix-hookshot.
     Matrix,
 }
 
-/// A text that names no template.
+/// The error that a text is not the name of a template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no template; there are {all}", all = Template::ALL.map(Template::name).join(", "))]
 pub struct TemplateError(String);
@@ -44,7 +45,7 @@ pub struct TemplateError(String);
 // === impl Template ===
 
 impl Template {
-    /// Every template.
+    /// All templates, in the order of their declaration.
     pub const ALL: [Self; 7] = [
         Self::Json,
         Self::Slack,
@@ -55,7 +56,7 @@ impl Template {
         Self::Matrix,
     ];
 
-    /// The name by which users choose it.
+    /// The name by which users choose the template.
     pub fn name(self) -> &'static str {
         match self {
             Self::Json => "json",
@@ -68,7 +69,8 @@ impl Template {
         }
     }
 
-    /// The notice in the form of a chat tool; `None`: the receiver is a program and gets the event itself.
+    /// The notice in the format of a chat tool; `None` if the receiver is a program and gets the
+    /// event itself.
     pub(crate) fn render(self, notice: &Notice) -> Option<Value> {
         Some(match self {
             Self::Json => return None,

@@ -1,8 +1,8 @@
-//! Which host keys are trusted: [`HostKeys`], over a file in the form of OpenSSH's `known_hosts`.
+//! Trusted SSH host keys, [`HostKeys`], from a file in the format of OpenSSH's `known_hosts`.
 //!
-//! The rules: a host for which a key is recorded is that host only with a recorded key; an unknown
-//! host is refused, unless the setting says that the first key is believed; a file that cannot be
-//! read trusts nobody.
+//! Invariants: a host with recorded keys is accepted only with one of them; an unknown host is
+//! refused, unless the setting is to accept its first key; if the file cannot be read, no host is
+//! trusted.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,29 +10,29 @@ use std::sync::Arc;
 use russh::keys::{HashAlg, PublicKey, known_hosts};
 use tokio::sync::Mutex;
 
-/// What is done with a host that no line names.
+/// The treatment of a host that no line names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HostKeyCheck {
-    /// It is refused.
+    /// The host is refused.
     #[default]
     Strict,
-    /// Its first key is believed and recorded; a later one must be the same.
+    /// The first key of the host is accepted and recorded; a later one must be the same.
     AcceptNew,
 }
 
-/// The file and what is done with unknown hosts. Cheap to clone.
+/// The file of host keys and the treatment of unknown hosts. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct HostKeys {
     path: PathBuf,
     check: HostKeyCheck,
-    /// One writer at a time.
+    /// Lock that allows one writer at a time.
     writing: Arc<Mutex<()>>,
 }
 
-/// Why a host is not believed.
+/// The reason a host is not trusted.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum HostKeyError {
-    /// No line names it.
+    /// No line of the file names the host.
     #[error(
         "the host key of {host}:{port} is not known ({fingerprint}); compare it with the host's own \
          (ssh-keygen -lf on the host) and add it to {} (ssh-keyscan -p {port} {host} prints the \
@@ -40,16 +40,16 @@ pub enum HostKeyError {
         path.display()
     )]
     Unknown {
-        /// Who.
+        /// The host name or address.
         host: String,
-        /// Where.
+        /// The TCP port.
         port: u16,
-        /// What it showed.
+        /// The fingerprint of the key that the host presented.
         fingerprint: String,
-        /// The file.
+        /// The path of the file of host keys.
         path: PathBuf,
     },
-    /// It shows another key than the recorded ones.
+    /// The host presented a key other than the recorded ones.
     #[error(
         "the host key of {host}:{port} is not the recorded one: it shows {fingerprint}, and {} has \
          {known}; somebody may sit between, or the host was set up anew. Nothing was sent to it. If \
@@ -57,54 +57,54 @@ pub enum HostKeyError {
         path.display()
     )]
     Changed {
-        /// Who.
+        /// The host name or address.
         host: String,
-        /// Where.
+        /// The TCP port.
         port: u16,
-        /// What it showed.
+        /// The fingerprint of the key that the host presented.
         fingerprint: String,
-        /// What is recorded.
+        /// The recorded keys of the host.
         known: String,
-        /// The file.
+        /// The path of the file of host keys.
         path: PathBuf,
     },
-    /// Somebody marked the key as stolen.
+    /// The key is marked `@revoked` in the file.
     #[error(
         "the host key {fingerprint} of {host}:{port} is marked @revoked in {}",
         path.display()
     )]
     Revoked {
-        /// Who.
+        /// The host name or address.
         host: String,
-        /// Where.
+        /// The TCP port.
         port: u16,
-        /// What it showed.
+        /// The fingerprint of the key that the host presented.
         fingerprint: String,
-        /// The file.
+        /// The path of the file of host keys.
         path: PathBuf,
     },
     /// The file cannot be used.
     #[error("cannot use {}, which says which host keys are trusted: {why}", path.display())]
     File {
-        /// The file.
+        /// The path of the file of host keys.
         path: PathBuf,
-        /// Why.
+        /// The reason the file cannot be used.
         why: String,
     },
 }
 
-/// What is recorded of one host.
+/// The recorded keys of one host.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorded {
     pub(crate) keys: Vec<PublicKey>,
-    /// Of any host, in the form of the file.
+    /// Revoked keys of any host, in the format of the file.
     revoked: Vec<String>,
 }
 
 // === impl HostKeys ===
 
 impl HostKeys {
-    /// A file that need not be there yet.
+    /// Creates the check for a file, which need not exist yet.
     pub fn new(path: impl Into<PathBuf>, check: HostKeyCheck) -> Self {
         Self {
             path: path.into(),
@@ -113,13 +113,13 @@ impl HostKeys {
         }
     }
 
-    /// What is recorded of a host.
+    /// Reads the recorded keys of a host.
     pub(crate) async fn recorded(&self, host: &str, port: u16) -> Result<Recorded, HostKeyError> {
         let (path, host) = (self.path.clone(), host.to_owned());
         let read = tokio::task::spawn_blocking(move || {
             let text = match std::fs::read_to_string(&path) {
                 Ok(text) => text,
-                // The library takes a file that it may not read for an empty one.
+                // The library treats a file without read permission as empty.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
                 Err(error) => return Err(error.to_string()),
             };
@@ -134,7 +134,7 @@ impl HostKeys {
             .map_err(|why| self.unusable(why))
     }
 
-    /// Whether the host that showed `key` is believed to be the one.
+    /// Checks that the host that presented `key` is trusted.
     pub(crate) async fn check(
         &self,
         host: &str,

@@ -1,9 +1,9 @@
-//! The directories that there are: [`Directories`].
+//! The configured LDAP directories: [`Directories`].
 //!
-//! The rules: those of the configuration come first and cannot be changed over the API; those of
-//! the API are sealed as a whole, so that whoever writes the database cannot send a stored
-//! password to a host of his own; and a stored password goes on only to where it was meant for:
-//! whoever changes the host or the login gives it again.
+//! Invariants: directories of the configuration file come first and cannot be changed over the
+//! API. Directories of the API are sealed as a whole, so that an attacker who can write the
+//! database cannot send a stored password to another host. A stored password is used only for its
+//! original host and login: a change of either requires the password again.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -25,7 +25,7 @@ use crate::{LdapError, LdapSecrets, LdapServer, LdapUser};
 
 const NAME: &str = "ldap_directories";
 
-/// All LDAP directories, in the order in which they are asked. Cheap to clone.
+/// All LDAP directories, in the order in which they are queried. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Directories {
     inner: Arc<Inner>,
@@ -37,12 +37,12 @@ struct Inner {
     seal: SealKey,
     fixed: Vec<LdapServer>,
     stored: RwLock<Vec<LdapServer>>,
-    /// From the look to the write.
+    /// Held from the check of a change until it is written.
     changes: Mutex<()>,
     questions: Semaphore,
 }
 
-/// A directory of the configuration.
+/// A directory of the configuration file.
 #[derive(Debug)]
 pub struct FixedDirectory {
     settings: LdapSettings,
@@ -52,13 +52,13 @@ pub struct FixedDirectory {
 // === impl FixedDirectory ===
 
 impl FixedDirectory {
-    /// A directory of these settings, which have their secrets with them.
+    /// A directory with these settings, which include their secrets.
     pub fn new(mut settings: LdapSettings) -> Result<Self, SettingsError> {
         let secrets = Feature::started(LdapSecrets::new(&mut settings)?);
         Ok(Self { settings, secrets })
     }
 
-    /// A directory whose secrets are in files. `settings` are checked without them.
+    /// A directory whose secrets are in files. `settings` are checked without the secrets.
     pub fn with_secrets(
         settings: LdapSettings,
         secrets: Feature<LdapSecrets>,
@@ -68,46 +68,46 @@ impl FixedDirectory {
     }
 }
 
-/// As it is sealed.
+/// The form in which a directory is sealed.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     settings: LdapSettings,
     password: Option<String>,
 }
 
-/// Why the directories cannot be read.
+/// The stored directories cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenBookError {
-    /// What is stored.
+    /// The sealed directories cannot be opened.
     #[error(
         "the stored LDAP directories cannot be opened ({0}); restore seal.key from a backup, or \
          take the row {NAME:?} out of access_settings and set them up again"
     )]
     Sealed(String),
-    /// The store.
+    /// The store could not be read.
     #[error("cannot read the LDAP directories")]
     Store(#[from] StoreError),
 }
 
-/// Why a directory was not written.
+/// A directory was not written.
 #[derive(Debug, thiserror::Error)]
 pub enum BookError {
-    /// A setting.
+    /// A setting is invalid.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// No such directory.
+    /// No directory has this id.
     #[error("there is no directory with the id {0:?}")]
     Unknown(String),
-    /// It is one of `tutti.toml`.
+    /// The directory is defined in `tutti.toml`.
     #[error("this directory is set in the server's configuration and is changed there")]
     Fixed,
-    /// No more.
+    /// The maximum number of directories is reached.
     #[error("there are {DIRECTORIES} directories, which is the limit")]
     TooMany,
-    /// Version 1 knows one only.
+    /// There are several directories, but version 1 of the API supports only one.
     #[error("there are several directories; use POST command/ldap/update with an id")]
     Several,
-    /// The store.
+    /// The store could not be read or written.
     #[error("cannot write the LDAP directories")]
     Store(#[from] StoreError),
 }
@@ -115,7 +115,7 @@ pub enum BookError {
 // === impl Directories ===
 
 impl Directories {
-    /// Reads what is stored. `fixed` are those of the configuration.
+    /// Reads the stored directories. `fixed` are those of the configuration file.
     pub async fn open(
         store: Store,
         seal: SealKey,
@@ -143,13 +143,13 @@ impl Directories {
         })
     }
 
-    /// All, in order, without passwords.
+    /// The settings of all directories, in order, without passwords.
     pub fn list(&self) -> Vec<LdapSettings> {
         let servers = self.servers();
         servers.iter().map(|one| one.settings().clone()).collect()
     }
 
-    /// Adds one at the end; gives its id.
+    /// Adds a directory at the end; returns its id.
     pub async fn create(&self, mut settings: LdapSettings) -> Result<String, BookError> {
         let _turn = self.inner.changes.lock().await;
         let id = Uuid::new_v4().to_string();
@@ -163,7 +163,7 @@ impl Directories {
         Ok(id)
     }
 
-    /// Puts other settings in the place of a directory's.
+    /// Replaces the settings of a directory.
     pub async fn update(&self, id: &str, mut settings: LdapSettings) -> Result<(), BookError> {
         let _turn = self.inner.changes.lock().await;
         let mut stored = self.stored();
@@ -174,8 +174,8 @@ impl Directories {
         self.write(stored).await
     }
 
-    /// Forgets a directory. Its users cannot log in any more, and their tokens end with the next
-    /// look at them.
+    /// Removes a directory. Its users can no longer log in, and their tokens are revoked at the
+    /// next check.
     pub async fn delete(&self, id: &str) -> Result<(), BookError> {
         let _turn = self.inner.changes.lock().await;
         let mut stored = self.stored();
@@ -184,7 +184,7 @@ impl Directories {
         self.write(stored).await
     }
 
-    /// As version 1 of the API knows it: one directory, which is set or (`None`) taken away.
+    /// Sets the only directory, or removes it with `None`, for version 1 of the API.
     pub async fn set_only(&self, settings: Option<LdapSettings>) -> Result<(), BookError> {
         if !self.inner.fixed.is_empty() {
             return Err(BookError::Fixed);
@@ -199,15 +199,15 @@ impl Directories {
         }
     }
 
-    /// A stored directory; without an id the first.
+    /// A stored directory; without an id the first one.
     pub fn server(&self, id: Option<&str>) -> Result<LdapServer, BookError> {
         let wanted = |server: &LdapServer| id.is_none_or(|id| id_of(server) == id);
         let found = self.servers().into_iter().find(wanted);
         found.ok_or_else(|| BookError::Unknown(id.unwrap_or_default().to_owned()))
     }
 
-    /// A directory that is not stored, to be tested. Where it has the id of one that is, and the
-    /// same host and login, the stored password counts.
+    /// A directory that is not stored, for a test. If it has the id, host and login of a stored
+    /// one, the stored password is used.
     pub fn candidate(&self, mut settings: LdapSettings) -> Result<LdapServer, BookError> {
         if let Some(id) = settings.id.clone()
             && let Ok(server) = self.server(Some(&id))
@@ -217,8 +217,8 @@ impl Directories {
         Ok(LdapServer::new(settings)?)
     }
 
-    /// Origins of the directories that have a group of this name or DN; only the directory
-    /// `origin` is asked where one is given. An error: none has it, and one cannot be asked.
+    /// Origins of the directories that have a group with this name or DN; only the directory
+    /// `origin` is queried if one is given. Fails if none has the group and one cannot be queried.
     pub async fn find_group(
         &self,
         name: &str,
@@ -242,13 +242,13 @@ impl Directories {
         }
     }
 
-    /// Origins of all directories (`ldap:ID`), in the order in which they are asked.
+    /// Origins of all directories (`ldap:ID`), in the order in which they are queried.
     pub fn origins(&self) -> Vec<String> {
         self.servers().iter().map(origin_of).collect()
     }
 
-    /// What the directory of `origin` says of a user; `None`: he is gone, or disabled, or the
-    /// directory itself is not among ours any more.
+    /// The user's entry in the directory of `origin`; `None` if the user is gone or disabled, or
+    /// the directory itself is no longer configured.
     pub async fn look_up(
         &self,
         origin: &str,
@@ -309,7 +309,7 @@ impl Directory for Directories {
             DirectoryError::Unavailable("too many logins wait for it already".to_owned())
         })?;
         let mut servers = self.servers();
-        // Another directory learns no password of a user who is not its own.
+        // A directory never receives the password of a user of another directory.
         let is_own = |server: &LdapServer| origin.is_some_and(|origin| origin_of(server) == origin);
         if servers.iter().any(is_own) {
             servers.retain(is_own);
@@ -321,7 +321,8 @@ impl Directory for Directories {
                 Ok(None) => {}
                 Err(error) => {
                     tracing::warn!(%error, "a directory cannot vouch for a login");
-                    // One login for two people is no one's, and no reason to say more.
+                    // A login that two people share is not valid for either; further details are
+                    // not needed.
                     if !matches!(error, LdapError::NotUnique { .. }) {
                         failed.get_or_insert(error);
                     }
@@ -359,7 +360,7 @@ pub fn origin(id: &str) -> String {
     format!("ldap:{id}")
 }
 
-/// The same as long as the directory is at the same place.
+/// An id that stays the same as long as the directory has the same address.
 fn fixed_id(settings: &LdapSettings) -> String {
     use sha2::{Digest as _, Sha256};
     let place = format!("{}\n{}", settings.hostname, settings.base_dn);
@@ -371,7 +372,7 @@ fn fixed_id(settings: &LdapSettings) -> String {
         .to_string()
 }
 
-/// The stored password, where nothing is given and it goes to the same host for the same login.
+/// Keeps the stored password if none is given and the host and login are unchanged.
 fn keep_password(settings: &mut LdapSettings, present: &LdapServer) {
     let then = present.settings();
     let same_place = then.hostname == settings.hostname
@@ -396,7 +397,7 @@ fn sealed(seal: &SealKey, servers: &[LdapServer]) -> String {
                 .map(|text| text.expose_secret().to_owned()),
         })
         .collect();
-    // Text and numbers only: there is nothing in it that JSON has not.
+    // Only text and numbers, so the conversion to JSON cannot fail.
     let plain = serde_json::to_vec(&stored).unwrap_or_default();
     BASE64_STANDARD.encode(seal.seal(&plain))
 }
@@ -405,7 +406,7 @@ fn unsealed(seal: &SealKey, text: &str) -> Result<Vec<LdapServer>, String> {
     let bytes = BASE64_STANDARD.decode(text);
     let bytes = bytes.map_err(|_| "they are not base64".to_owned())?;
     let plain = seal.open(&bytes).map_err(|error| error.to_string())?;
-    // Without the reason: it could repeat a part of a password.
+    // Without the reason, which could repeat a part of a password.
     let stored: Vec<Stored> = serde_json::from_slice(&plain)
         .map_err(|_| "they are not the list that was stored".to_owned())?;
     let servers = stored.into_iter().map(|one| {

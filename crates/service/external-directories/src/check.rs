@@ -1,17 +1,17 @@
-//! Whether settings of a directory can be used: [`check`].
+//! Checks the settings of a directory: [`check`].
 
 use api_types::rbac::LdapSettings;
 
 use crate::defaults::{CA_BYTES, CONNECT_SECONDS_MAX, HOSTS, SETTING_BYTES};
 use crate::roots;
 
-/// A setting that cannot be.
+/// The error that a setting is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {what}")]
 pub struct SettingsError {
-    /// The key.
+    /// Key of the invalid setting.
     pub place: &'static str,
-    /// What is wrong with it.
+    /// Description of the defect.
     pub what: String,
 }
 
@@ -20,7 +20,7 @@ fn bad(place: &'static str, what: &str) -> Result<(), SettingsError> {
     Err(SettingsError { place, what })
 }
 
-/// Refuses what would not work, or would send passwords in the clear.
+/// Refuses settings that would not work, or would send passwords unencrypted.
 pub(crate) fn check(settings: &LdapSettings) -> Result<(), SettingsError> {
     check_without_secrets(settings)?;
     let has = |text: &Option<String>| text.as_ref().is_some_and(|text| !text.is_empty());
@@ -41,7 +41,7 @@ pub(crate) fn check(settings: &LdapSettings) -> Result<(), SettingsError> {
     Ok(())
 }
 
-/// The same for what is in no file beside the settings.
+/// The same check for settings whose secrets are in files.
 pub(crate) fn check_without_secrets(settings: &LdapSettings) -> Result<(), SettingsError> {
     texts(settings)?;
     attributes(settings)?;
@@ -104,7 +104,7 @@ fn texts(settings: &LdapSettings) -> Result<(), SettingsError> {
     Ok(())
 }
 
-/// Names of attributes and classes go into filters as they are.
+/// Checks names of attributes and classes, which are used unescaped in filters.
 fn attributes(settings: &LdapSettings) -> Result<(), SettingsError> {
     let names = [
         ("user_lookup_attr", settings.user_lookup_attr.as_str()),

@@ -17,7 +17,7 @@ pub(crate) struct Notice {
     pub(crate) tone: Tone,
 }
 
-/// Success or failure of the event.
+/// The rating of an event, good, bad or neutral.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
     Good,

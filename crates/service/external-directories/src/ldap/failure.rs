@@ -1,74 +1,74 @@
-//! Why a directory gave no answer: [`LdapError`].
+//! The errors of a directory: [`LdapError`].
 
 use optional_feature::FeatureFault;
 
 use crate::defaults::SHOWN_CHARS;
 
-/// Why there is no answer.
+/// A directory did not answer a query.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LdapError {
-    /// No connection.
+    /// The connection failed.
     #[error("the directory {server} cannot be reached: {cause}")]
     Connect {
-        /// Host and port.
+        /// Host and port of the server.
         server: String,
-        /// As the system tells it.
+        /// The system's error message.
         cause: String,
     },
-    /// It takes too long.
+    /// The directory did not respond within the timeout.
     #[error("the directory {server} did not answer within {seconds} seconds")]
     Slow {
-        /// Host and port.
+        /// Host and port of the server.
         server: String,
-        /// How long was waited.
+        /// Length of the timeout, in seconds.
         seconds: u64,
     },
-    /// The lookup user.
+    /// The login of the lookup user was rejected.
     #[error(
         "the directory {server} does not take the login and password that are set for looking \
          users up: {words}"
     )]
     Bind {
-        /// Host and port.
+        /// Host and port of the server.
         server: String,
-        /// What it said.
+        /// Error message of the server.
         words: String,
     },
-    /// It refuses a search.
+    /// The server refused a search.
     #[error("the directory {server} refuses to search below {base:?}: {words}")]
     Search {
-        /// Host and port.
+        /// Host and port of the server.
         server: String,
-        /// Where.
+        /// Base DN of the search.
         base: String,
-        /// What it said.
+        /// Error message of the server.
         words: String,
     },
-    /// More than there can be.
+    /// The result exceeds a limit.
     #[error("the directory {server} has more than {most} groups for one user")]
     TooMany {
-        /// Host and port.
+        /// Host and port of the server.
         server: String,
-        /// How many are taken.
+        /// Maximum number of results.
         most: usize,
     },
-    /// Two users have the login.
+    /// Two users have the same login.
     #[error("the directory {server} has more than one entry with {attribute}={login:?}")]
     NotUnique {
-        /// Host and port.
+        /// Host and port of the server.
         server: String,
-        /// The lookup attribute.
+        /// Name of the lookup attribute.
         attribute: String,
-        /// The login.
+        /// The ambiguous login.
         login: String,
     },
-    /// The file of its password or its CAs cannot be used.
+    /// The file of the password or of the CAs cannot be used.
     #[error(transparent)]
     Secrets(#[from] FeatureFault),
-    /// Not LDAP.
+    /// The response is not LDAP.
     #[error("the directory {server} does not answer as LDAP servers do")]
     Garbage {
-        /// Its name.
+        /// Host and port of the server.
         server: String,
     },
 }
@@ -76,7 +76,7 @@ pub enum LdapError {
 // === impl LdapError ===
 
 impl LdapError {
-    /// The text for a user who tries to log in, and may not know the server's files.
+    /// The text for a user who tries to log in, who must not see the server's file names.
     pub(crate) fn for_login(&self) -> String {
         match self {
             Self::Secrets(fault) => fault.without_place(),
@@ -85,7 +85,7 @@ impl LdapError {
     }
 }
 
-/// Words of a server as they can be shown: in one line, not long.
+/// A message of a server in a form that can be shown: in one line, truncated.
 pub(super) fn shown(words: &str) -> String {
     let words = words.chars().take(SHOWN_CHARS);
     words
@@ -95,7 +95,7 @@ pub(super) fn shown(words: &str) -> String {
         .to_owned()
 }
 
-/// A failure of the connection in the middle of something.
+/// The error for a connection that failed during an operation.
 pub(super) fn broken(server: &str, seconds: u64, error: &ldap3::LdapError) -> LdapError {
     let server = server.to_owned();
     match error {

@@ -1,4 +1,4 @@
-//! Texts of searches. The rule: a value reaches a filter only by [`equal`].
+//! Search filters. Invariant: values are inserted into a filter only by [`equal`].
 
 use ldap3::ldap_escape;
 
@@ -7,17 +7,17 @@ pub(super) fn equal(attribute: &str, value: &str) -> String {
     format!("({attribute}={})", ldap_escape(value))
 }
 
-/// All of these.
+/// A filter that requires all of these.
 pub(super) fn all(parts: &[String]) -> String {
     format!("(&{})", parts.concat())
 }
 
-/// One of these.
+/// A filter that requires one of these.
 pub(super) fn any(parts: &[String]) -> String {
     format!("(|{})", parts.concat())
 }
 
-/// Entries of a class; `*`: any.
+/// A filter for entries of a class; `*` for any.
 pub(super) fn class(name: &str) -> String {
     match name {
         "*" => "(objectClass=*)".to_owned(),
@@ -25,7 +25,7 @@ pub(super) fn class(name: &str) -> String {
     }
 }
 
-/// `base`, or what is below `rdn` of it.
+/// The DN `base`, or `rdn` below it.
 pub(super) fn below(rdn: Option<&str>, base: &str) -> String {
     match rdn.map(str::trim).filter(|rdn| !rdn.is_empty()) {
         Some(rdn) => format!("{rdn},{base}"),
@@ -33,8 +33,8 @@ pub(super) fn below(rdn: Option<&str>, base: &str) -> String {
     }
 }
 
-/// Whether `dn` is `base` or below it, as far as that can be told without the schema: case and
-/// spaces after commas do not count.
+/// Returns `true` if `dn` is `base` or below it, as far as this is decidable without the schema:
+/// case and spaces after commas are ignored.
 pub(super) fn is_below(dn: &str, base: &str) -> bool {
     let plain = |dn: &str| {
         let parts: Vec<String> = dn

@@ -1,8 +1,8 @@
-//! All groups of a user, those of groups in groups as well.
+//! All groups of a user, including nested groups.
 //!
-//! The rules: every group is looked at once, so circles end; levels, searches and groups are
-//! bounded, and a user with more is refused rather than let in with a part of his groups, of
-//! which nobody knows which one; only groups below the base of groups count.
+//! Invariants: every group is read once, so cycles end; levels, searches and groups are bounded,
+//! and a user who exceeds a bound is refused, because an arbitrary part of the groups would be
+//! wrong; only groups below the base of groups count.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -15,20 +15,20 @@ use super::users::values;
 use super::{LdapError, LdapUser};
 use crate::defaults::{GROUP_LEVELS, GROUP_SEARCHES, GROUPS, GROUPS_IN_FILTER};
 
-/// The members of such groups are logins, and no groups.
+/// The attribute of groups whose members are logins, and never groups.
 const MEMBER_UID: &str = "memberUid";
 
-/// A walk from a user upwards.
+/// A search from a user upwards through the groups.
 struct Walk<'a> {
     settings: &'a LdapSettings,
     base: String,
-    /// DNs, in small letters.
+    /// DNs of the groups that were read, in lower case.
     seen: HashSet<String>,
     names: BTreeSet<String>,
     searches: usize,
 }
 
-/// Names and DNs of all groups of `user`; `member_of` is what his entry names.
+/// Names and DNs of all groups of `user`; `member_of` contains the groups in the user's entry.
 pub(super) async fn of(
     session: &mut Session,
     settings: &LdapSettings,
@@ -57,7 +57,7 @@ pub(super) async fn of(
     Ok(walk.names.into_iter().collect())
 }
 
-/// Whether there is a group of this name or DN.
+/// Returns `true` if there is a group with this name or DN.
 pub(super) async fn exists(
     session: &mut Session,
     settings: &LdapSettings,
@@ -77,7 +77,7 @@ pub(super) async fn exists(
     }
     match session.search(name, Scope::Base, &group, &["1.1"], 1).await {
         Ok((found, _)) => Ok(!found.is_empty()),
-        // No such entry, or no name of one.
+        // There is no such entry, or the text is not a DN.
         Err(LdapError::Search { .. }) => Ok(false),
         Err(error) => Err(error),
     }
@@ -86,7 +86,7 @@ pub(super) async fn exists(
 // === impl Walk ===
 
 impl Walk<'_> {
-    /// Groups that have one of these as a member, and so on upwards.
+    /// Adds the groups that have one of these as a member, and so on upwards.
     async fn by_members(
         &mut self,
         session: &mut Session,
@@ -121,7 +121,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// These groups, and those that they name themselves, and so on.
+    /// Adds these groups, the groups that they name, and so on.
     async fn by_names(
         &mut self,
         session: &mut Session,
@@ -143,7 +143,8 @@ impl Walk<'_> {
                 let found = session.search(dn, Scope::Base, &filter, &wanted, 1).await;
                 let entry = match found {
                     Ok((mut found, _)) => found.pop(),
-                    // Deleted a moment ago, or not for our eyes: no group of his.
+                    // Deleted a moment ago, or not readable for this server: not a group of the
+                    // user.
                     Err(LdapError::Search { .. }) => None,
                     Err(error) => return Err(error),
                 };
@@ -161,7 +162,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Notes a group; `false`: it was noted before.
+    /// Adds a group; returns `false` if it was added before.
     fn take(
         &mut self,
         session: &Session,
@@ -182,7 +183,7 @@ impl Walk<'_> {
 
     fn count(&mut self, session: &Session) -> Result<(), LdapError> {
         self.searches += 1;
-        // By names each group is a search of its own.
+        // By names, each group takes a search of its own.
         let most = match self.settings.user_member_of_attr {
             Some(_) => GROUPS,
             None => GROUP_SEARCHES,

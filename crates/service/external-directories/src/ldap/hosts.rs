@@ -1,6 +1,7 @@
-//! Which host of a directory is asked first: [`Hosts`].
+//! The order in which the hosts of a directory are tried: [`Hosts`].
 //!
-//! The rule: the order of the settings, but one that failed lately comes last; all are tried.
+//! Invariant: hosts are tried in the order of the settings, with recently failed ones last; all
+//! are tried.
 
 use std::time::Instant;
 

@@ -3,7 +3,7 @@
 //! | module | what for |
 //! |---|---|
 //! | [`hosts`] | which host is asked first |
-//! | [`session`] | a connection that somebody is bound on |
+//! | [`session`] | a connection with a bound user |
 //! | [`users`] | finding a user, checking a password |
 //! | [`groups`] | all groups of a user, groups in groups as well |
 //! | [`filter`] | texts of searches |

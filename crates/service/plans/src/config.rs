@@ -1,30 +1,30 @@
 //! The settings of the engine, each with its default.
 //!
-//! [`PlansConfig`]; the rule: the defaults are those of [`crate::defaults`], and a test may shrink every
+//! [`PlansConfig`]. Invariant: the defaults are those of [`crate::defaults`], and a test may shrink every
 //! interval.
 
 use std::time::Duration;
 
 use crate::defaults;
 
-/// How the engine works.
+/// The settings of the plan engine.
 #[derive(Clone, Debug)]
 pub struct PlansConfig {
-    /// Plans in memory at once.
+    /// Maximum number of plans in memory at once.
     pub running_plans: usize,
-    /// Plans that are not over.
+    /// Maximum number of plans that are not over.
     pub unfinished_plans: usize,
-    /// Threads that plans run on.
+    /// Number of threads that plans run on.
     pub workers: usize,
     /// A sleep of at least this lets the plan go out of memory.
     pub long_sleep: Duration,
-    /// So does it when nothing moved for this long.
+    /// A plan also leaves memory when nothing in it moved for this long.
     pub idle: Duration,
-    /// The same, while other plans wait for a place.
+    /// The same limit while other plans are queued for memory.
     pub idle_when_full: Duration,
-    /// How often that is looked after.
+    /// The interval between two checks for such plans.
     pub tick: Duration,
-    /// The pause before a plan that the store failed is taken up again.
+    /// The pause before a plan is loaded again after a failure of the store.
     pub store_retry: Duration,
 }
 

@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::step::StepId;
 
-/// The kind of the error.
+/// The kind of the plan error.
 pub const KIND_DIVERGED: &str = "tutti/plan-diverged";
 
-/// What the journal says and what the plan asked for.
+/// The step in the journal and the step that the plan requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Divergence {
     pub(crate) step: StepId,

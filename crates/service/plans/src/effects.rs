@@ -1,7 +1,7 @@
-//! What plans do to the world: [`Effects`] makes jobs, a [`Deed`] is done on this machine.
+//! The effects of plans: [`Effects`] creates jobs, a [`Deed`] is done on this machine.
 //!
-//! The rules: a job is made in the transaction that writes its step, so no step ever makes two; and what
-//! cannot be known is said to be unknown, never tried again.
+//! Invariants: a job is created in the transaction that writes its step, so no step ever creates two; and
+//! an outcome that cannot be known is reported as unknown, and the effect is never retried.
 
 use async_trait::async_trait;
 use jobs::{DeployRequest, TaskRequest};
@@ -10,51 +10,51 @@ use store::{JobNumber, PlanMark};
 
 use crate::step::Outcome;
 
-/// A job that a plan wants. Whose it is and of which plan job, the engine adds.
+/// A job that a plan requests. The engine adds the owner and the plan job.
 #[derive(Debug)]
 pub enum Order {
-    /// A task.
+    /// A task run on nodes.
     Task(TaskRequest),
-    /// A Puppet run.
+    /// A Puppet run on nodes.
     Puppet(DeployRequest),
 }
 
-/// Something that is done on the machine of the server itself.
+/// An effect on the machine of the server itself.
 #[async_trait]
 pub trait Deed: Send + Sync {
-    /// Whether it may be done twice: it changes nothing.
+    /// True if it may be done twice, since it changes nothing.
     fn is_repeatable(&self) -> bool;
 
-    /// Does it.
+    /// Performs the effect.
     async fn act(&self) -> Outcome;
 }
 
-/// Whose plan it is that does something.
+/// The plan that an effect belongs to, and its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Actor {
-    /// The plan job.
+    /// Id of the plan job.
     pub plan_job: i64,
     /// The name of the plan.
     pub plan: String,
-    /// Where its jobs run, if they do not say.
+    /// The environment of its jobs, unless they name one.
     pub environment: String,
     /// The version of its code that the plan stays with.
     pub code_id: Option<String>,
     /// The login of the owner.
     pub owner: String,
-    /// His id.
+    /// Id of the owner.
     pub owner_id: String,
     /// The plan is older than this server's start: its nodes may still be coming back.
     pub from_before: bool,
 }
 
-/// Why a job was not made.
+/// The reason why a job was not created.
 #[derive(Debug, thiserror::Error)]
 pub enum NotStarted {
-    /// It cannot be, and nothing was written: an error as the plan gets it.
+    /// The job cannot be created, and nothing was written; holds the error that the plan gets.
     #[error("{0}")]
     Refused(Value),
-    /// Whether it was made is known only to the store, which cannot be asked now.
+    /// It is unknown whether the job was created, since the store cannot be read now.
     #[error("{0}")]
     Unavailable(String),
     /// The server is shutting down.
@@ -67,10 +67,10 @@ pub enum NotStarted {
 #[error("{0}")]
 pub struct NotKnown(pub String);
 
-/// Those who make jobs.
+/// The creator of the jobs of plans.
 #[async_trait]
 pub trait Effects: Send + Sync + 'static {
-    /// Makes a job, and writes the mark in the same transaction.
+    /// Creates a job, and writes the mark in the same transaction.
     async fn start(
         &self,
         actor: &Actor,
@@ -78,7 +78,7 @@ pub trait Effects: Send + Sync + 'static {
         mark: PlanMark,
     ) -> Result<JobNumber, NotStarted>;
 
-    /// Waits until the job is over, and tells how it went.
+    /// Waits until the job is over, and returns its outcome.
     async fn outcome(&self, job: JobNumber) -> Result<Outcome, NotKnown>;
 
     /// Ends the job, as far as that is possible.

@@ -1,6 +1,6 @@
 //! Ending a plan from outside: [`end`].
 //!
-//! The rule: the end is in the store first, so whatever the plan does meanwhile is refused there; only
+//! Invariant: the end is in the store first, so the store refuses all later writes of the plan; only
 //! then its jobs are stopped.
 
 use serde_json::{Value, json};
@@ -8,15 +8,15 @@ use store::{NewPlanEvent, PlanOutcome, Store, StoreError};
 
 use crate::effects::Effects;
 
-/// Why a plan is ended from outside.
+/// The reason for ending a plan from outside.
 pub(crate) struct Ending {
-    /// For programs.
+    /// Error kind, for programs.
     pub(crate) kind: &'static str,
-    /// For people.
+    /// Error message, for users.
     pub(crate) msg: String,
-    /// More for programs.
+    /// Further details, for programs.
     pub(crate) details: Value,
-    /// Whether what it began is stopped too.
+    /// True if the jobs of the plan are stopped too.
     pub(crate) jobs: bool,
 }
 

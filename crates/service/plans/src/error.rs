@@ -1,6 +1,6 @@
-//! What can go wrong around plans: at the start, with the engine, and with what people want of a plan.
+//! The errors around plans: at the start, of the engine, and of requests about a plan.
 //!
-//! The rule: what goes wrong in a plan is none of these; it is how the plan ends.
+//! Invariant: an error inside a plan is none of these; it is an end of the plan.
 
 use std::io;
 
@@ -8,33 +8,33 @@ use store::StoreError;
 
 use crate::step::StepId;
 
-/// Why the engine cannot start.
+/// The reason why the engine cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartPlansError {
     /// The unfinished plans cannot be read.
     #[error("cannot read the unfinished plans")]
     Store(#[from] StoreError),
-    /// The threads that plans run on.
+    /// The threads that plans run on cannot be started.
     #[error("cannot start a thread for plans")]
     Thread(#[from] io::Error),
 }
 
-/// Why the engine ended without being told to.
+/// The reason why the engine ended without a shutdown.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum PlansLost {
-    /// The store is lost to it.
+    /// The engine has lost the store.
     #[error("the store takes nothing any more")]
     Store(#[from] StoreError),
-    /// A bug.
+    /// A bug in the engine.
     #[error("the plan engine broke (a bug; please report it)")]
     Broken,
 }
 
-/// Why nothing was done with a plan.
+/// The reason why a request about a plan was refused.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// Too many.
+    /// Too many plans are not over yet.
     #[error("{0} plans are not over yet, and that is as many as there may be; stop some, or wait")]
     TooMany(usize),
     /// There is no such plan job, or it is not one that this server runs.
@@ -43,7 +43,7 @@ pub enum PlanError {
     /// It takes nothing any more.
     #[error("plan job {number} is over ({state})")]
     Finished {
-        /// Which.
+        /// Id of the plan job.
         number: i64,
         /// `success` or `failure`.
         state: String,
@@ -51,7 +51,7 @@ pub enum PlanError {
     /// It cannot go on, since it did not fail.
     #[error("plan job {number} has not failed ({state}), so there is nothing to go on from")]
     NotFailed {
-        /// Which.
+        /// Id of the plan job.
         number: i64,
         /// `running` or `success`.
         state: String,
@@ -62,20 +62,20 @@ pub enum PlanError {
     /// There is no such step.
     #[error("plan job {plan} has taken no step {step}")]
     UnknownStep {
-        /// Which plan.
+        /// Id of the plan job.
         plan: i64,
-        /// Which step.
+        /// The step without a match in the plan.
         step: StepId,
     },
     /// Nobody is asked there, or somebody answered.
     #[error("step {step} of plan job {plan} waits for no answer")]
     NotAsked {
-        /// Which plan.
+        /// Id of the plan job.
         plan: i64,
-        /// Which step.
+        /// The step of the question.
         step: StepId,
     },
-    /// The store failed.
+    /// The store failed the request.
     #[error("cannot write the plan down")]
     Store(#[from] StoreError),
     /// The server is shutting down.

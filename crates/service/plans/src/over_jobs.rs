@@ -1,8 +1,8 @@
-//! The world as it is: jobs are made by the job engine, and nodes run them.
+//! Effects over the job engine: it creates the jobs, and nodes run them.
 //!
-//! [`OverJobs`]; the rules: an outcome is read from what the job engine wrote, so it is the same whenever
+//! [`OverJobs`]. Invariants: an outcome is read from the rows that the job engine wrote, so it is the same whenever
 //! it is read; what a task marked as `_sensitive` is in the outcome, and in nothing that is kept or shown;
-//! and a job of which nobody can say whether it was made is looked for in the journal, not made again.
+//! and a job that may or may not have been created is looked up in the journal, not created again.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,7 +16,7 @@ use crate::defaults::RESULTS_PAGE;
 use crate::effects::{Actor, Effects, NotKnown, NotStarted, Order};
 use crate::step::Outcome;
 
-/// Those who make jobs, over the job engine.
+/// [`Effects`] over the job engine.
 #[derive(Clone)]
 pub struct OverJobs {
     jobs: Jobs,

@@ -25,7 +25,7 @@ pub(crate) struct Life {
     pub(crate) number: u64,
 }
 
-/// What a worker is told.
+/// A message from the engine to a worker.
 pub(crate) enum Order {
     Begin(Life, Arc<dyn Program>, Vec<Recorded>),
     Arrived(Life, StepId, Outcome),
@@ -34,7 +34,7 @@ pub(crate) enum Order {
     Unload(Life),
 }
 
-/// What a worker tells.
+/// A message from a worker to the engine.
 pub(crate) enum Report {
     Batch(Life, Batch),
     /// Nothing moves in the plan, and it has taken so many orders.

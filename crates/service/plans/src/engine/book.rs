@@ -1,7 +1,7 @@
 //! A plan as the engine knows it: [`Entry`], and where it [is](Where).
 //!
-//! The rule: a plan has one life at a time, and what an earlier life began to wait for is not waited for
-//! any more.
+//! Invariant: a plan has one life at a time, and the waits of an earlier life are dropped when it
+//! ends.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,26 +21,26 @@ pub(super) struct Entry {
     pub(super) life: Life,
     pub(super) at: Where,
     pub(super) actor: Option<Arc<Actor>>,
-    /// Until when it may run.
+    /// The deadline of the plan.
     pub(super) until_ms: Option<i64>,
     /// It was over and goes on: it is taken up again when it has left.
     again: Option<Option<i64>>,
-    /// What it waits for.
+    /// The outcomes that the plan waits for.
     waits: HashMap<StepId, AbortHandle>,
     /// Since when nothing moves, and what it waits for.
     pub(super) rest: Option<(Instant, Rest)>,
-    /// Orders that its worker was given.
+    /// The number of orders sent to its worker.
     pub(super) orders: u64,
-    /// Jobs that are being made for it.
+    /// The number of jobs that are being created for the plan.
     pub(super) starting: usize,
 }
 
-/// Where a plan is.
+/// The state of a plan in the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Where {
-    /// Waiting for a place in memory.
+    /// Queued for memory.
     Queued,
-    /// On its way into memory.
+    /// Being loaded into memory.
     Loading,
     /// In memory.
     Running,
@@ -54,14 +54,14 @@ pub(super) enum Where {
     Paused,
 }
 
-/// Why something of a plan was not done.
+/// The reason why an operation of a plan was not done.
 #[derive(Debug)]
 pub(crate) enum Trouble {
-    /// The store cannot be used now, or nobody knows what it kept.
+    /// The store cannot be used now, or it is unknown whether the commit succeeded.
     Store(StoreError),
     /// The store cannot be used any more.
     Lost(StoreError),
-    /// The plan was ended by somebody else.
+    /// The plan was ended from outside.
     Over,
     /// The plan cannot go on.
     Broken(Fault),
@@ -90,7 +90,7 @@ impl Entry {
         matches!(self.at, Where::Asleep | Where::FallingAsleep(_))
     }
 
-    /// Whether it has a place in memory.
+    /// Returns true if the plan occupies memory.
     pub(super) fn has_place(&self) -> bool {
         matches!(self.at, Where::Loading | Where::Running | Where::Ending)
     }
@@ -140,7 +140,7 @@ impl Engine {
         }
     }
 
-    /// The plan, if this is still its life.
+    /// Returns the plan, if this is still its life.
     pub(super) fn alive(&mut self, life: Life) -> Option<&mut Entry> {
         self.plans
             .get_mut(&life.plan)
@@ -159,7 +159,7 @@ impl Engine {
         }
     }
 
-    /// A plan wants a place in memory.
+    /// Queues a plan for memory.
     pub(super) fn enqueue(&mut self, plan: i64) {
         let life = self.new_life(plan);
         if let Some(entry) = self.plans.get(&plan)
@@ -177,7 +177,7 @@ impl Engine {
         self.queue.push_back(plan);
     }
 
-    /// Plans that wait get the places that are free.
+    /// Loads queued plans while there is capacity.
     pub(super) fn admit(&mut self) {
         while self.running < self.parts.config.running_plans {
             let Some(plan) = self.queue.pop_front() else {
@@ -194,7 +194,7 @@ impl Engine {
         }
     }
 
-    /// The plan gives its place in memory back.
+    /// Releases the memory slot of the plan.
     pub(super) fn unload(&mut self, plan: i64, to: Where) {
         let Some(entry) = self.plans.get_mut(&plan) else {
             return;

@@ -1,6 +1,6 @@
-//! Writing what a plan hands out, and beginning what begins with it.
+//! Commits of the batches that plans hand out, and the start of the effects in them.
 //!
-//! The rule: a job is made in the transaction of its step. Where a batch has one job and nothing else
+//! Invariant: a job is created in the transaction of its step. Where a batch has one job and nothing else
 //! that begins, the rest of the batch goes with it, so that a step costs one commit.
 
 use std::sync::Arc;
@@ -16,11 +16,11 @@ use crate::program::{Ended, Fault};
 use crate::step::{Outcome, StepId};
 use crate::worker::{self, Life};
 
-/// A batch that is written.
+/// A batch that has been written.
 pub(crate) struct Committed {
-    /// Whether it was a whole batch, which its plan waits for.
+    /// True for a whole batch, which its plan waits for.
     batch: bool,
-    /// What begins now.
+    /// The effects that begin now.
     starts: Vec<(StepId, Start)>,
     /// Steps that could not begin.
     refused: Vec<(StepId, Outcome)>,
@@ -31,7 +31,7 @@ pub(crate) struct Committed {
 // === impl Engine ===
 
 impl Engine {
-    /// A plan hands out a batch.
+    /// Handles a batch that a plan hands out.
     pub(super) fn write(&mut self, life: Life, batch: Batch) {
         let parts = Arc::clone(&self.parts);
         let Some(entry) = self.alive(life) else {
@@ -80,7 +80,7 @@ impl Engine {
         }
     }
 
-    /// Begins what is written down.
+    /// Begins the effects that are written to the journal.
     fn start(&mut self, life: Life, starts: Vec<(StepId, Start)>) {
         let parts = Arc::clone(&self.parts);
         for (step, start) in starts {
@@ -108,7 +108,7 @@ impl Engine {
         }
     }
 
-    /// The plan could not even be loaded: it ends.
+    /// Ends a plan that could not even be loaded.
     pub(super) fn end_broken(&mut self, life: Life, fault: Fault) {
         let parts = Arc::clone(&self.parts);
         if let Some(entry) = self.alive(life) {
@@ -163,7 +163,7 @@ async fn commit(parts: &Parts, actor: &Actor, mut batch: Batch) -> Result<Commit
     })
 }
 
-/// Makes a job, and writes with it what was to be written before.
+/// Creates a job, and writes the preceding journal changes in the same transaction.
 async fn begin(
     parts: &Parts,
     actor: &Actor,
@@ -202,7 +202,7 @@ async fn begin(
     Ok(committed)
 }
 
-/// Whether the plan still runs, as the store has it.
+/// Returns true if the plan still runs, according to the store.
 async fn check(parts: &Parts, plan: i64) -> Result<(), Trouble> {
     let row = parts.store.plan_job(plan).await?;
     match row {
@@ -211,7 +211,7 @@ async fn check(parts: &Parts, plan: i64) -> Result<(), Trouble> {
     }
 }
 
-/// How a plan job ends.
+/// The final state of a plan job.
 fn outcome(parts: &Parts, plan: i64, end: Ended) -> PlanOutcome {
     let (state, kind, result) = match end {
         Ok(value) => ("success", "plan_finished", value),

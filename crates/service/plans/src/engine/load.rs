@@ -1,6 +1,6 @@
-//! Bringing a plan into memory: its launch, its program and its journal.
+//! Loading of a plan into memory: its launch, its program and its journal.
 //!
-//! The rule: what is read is all that was ever committed, since nobody else writes of this plan
+//! Invariant: the journal as read is complete, since the engine is the only writer for this plan
 //! meanwhile.
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::program::{Fault, Program};
 use crate::step::{Outcome, StepId};
 use crate::worker::{Life, Order};
 
-/// A plan that can run.
+/// A plan that is ready to run.
 pub(crate) struct Loaded {
     program: Arc<dyn Program>,
     journal: Vec<Recorded>,
@@ -28,7 +28,7 @@ pub(crate) struct Loaded {
 // === impl Engine ===
 
 impl Engine {
-    /// Takes up the plans that are not over. To be called once, before [`Engine::run`].
+    /// Takes up the plans that are not over. Must be called once, before [`Engine::run`].
     pub(crate) async fn recover(&mut self) -> Result<(), store::StoreError> {
         let unfinished = self.parts.store.unfinished_plans().await?;
         let mut awaited = self.parts.store.awaited_plan_steps().await?;
@@ -165,7 +165,7 @@ pub(super) fn recorded(row: &PlanStepRow, parts: &Parts) -> Recorded {
         }
         (None, None) => None,
     };
-    // That time has passed is all that a sleep has to say.
+    // A sleep has no outcome other than that the time has passed.
     let slept = (step.until_ms.is_some() && step.delivered.is_some()).then_some(Value::Null);
     let outcome = open.or(slept).map(|value| Outcome {
         ok,

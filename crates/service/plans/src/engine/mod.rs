@@ -1,10 +1,10 @@
 //! The engine: one actor that owns every plan that is not over.
 //!
 //! [`Engine`] is woken by commands, by its workers, and by its own finished tasks (commits, jobs that
-//! ended, sleeps that are over). It never waits for any of them in line. The rules:
-//! - what begins, begins after the commit that writes it down, or in it;
-//! - a plan whose writing is in doubt leaves the memory and is taken up again from what the store has;
-//! - what a sleeping plan waits for is waited for without it.
+//! ended, sleeps that are over). It never waits for any of them in line. Invariants:
+//! - an effect begins after the commit that writes it down, or in it;
+//! - a plan whose commit is in doubt leaves memory and is loaded again from the store;
+//! - the waits of a sleeping plan go on without it.
 
 mod book;
 mod commit;
@@ -35,7 +35,7 @@ use crate::launch::Programs;
 use crate::step::{Outcome, StepId};
 use crate::worker::{Life, Order, Report, Worker};
 
-/// What the engine works with.
+/// The dependencies of the engine.
 pub(crate) struct Parts {
     pub(crate) config: PlansConfig,
     pub(crate) store: Store,
@@ -48,35 +48,35 @@ pub(crate) struct Parts {
     pub(crate) over: watch::Sender<u64>,
 }
 
-/// What the handle asks of the engine.
+/// A command from the handle to the engine.
 pub(crate) enum Command {
-    /// A plan is to be run, or goes on, until then: its row says so already.
+    /// A plan is to run, or goes on, until the given deadline; its row in the store is already updated.
     Run(i64, Option<i64>),
-    /// It is over in the store.
+    /// The plan is over in the store.
     Stopped(i64),
-    /// A person's answer, which is in the store already.
+    /// The answer of a user, which is already in the store.
     Answered(i64, StepId, Outcome),
-    /// How many plans are where.
+    /// A request for the number of plans in each state.
     Count(oneshot::Sender<Counts>),
 }
 
-/// How many plans are where.
+/// The number of plans in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// In memory.
+    /// Plans in memory.
     pub running: usize,
-    /// Waiting for a place in memory, or for a store that failed them.
+    /// Plans queued for memory, or waiting to retry after a failure of the store.
     pub queued: usize,
-    /// Waiting for something, and not in memory.
+    /// Plans that wait for something and are not in memory.
     pub asleep: usize,
 }
 
-/// A task of the engine's own that came to its end.
+/// A finished task of the engine.
 pub(crate) enum Done {
     Loaded(Life, Result<Box<Loaded>, Trouble>),
     Committed(Life, Result<Box<Committed>, Trouble>),
     Arrived(Life, StepId, Outcome),
-    /// The store knows that the plan sleeps.
+    /// The store has recorded that the plan sleeps.
     Asleep(Life, Result<(), Trouble>),
     /// A plan that was over before it could run was ended.
     Ended(Life, Result<(), Trouble>),
@@ -84,14 +84,14 @@ pub(crate) enum Done {
     TimedOut(Life, Result<bool, StoreError>),
     /// A pause is over.
     Retry(Life),
-    /// Nothing came of it.
+    /// The task has no outcome.
     Nothing,
 }
 
 pub(crate) struct Engine {
     parts: Arc<Parts>,
     plans: HashMap<i64, Entry>,
-    /// Plans that wait for a place in memory.
+    /// Plans queued for memory.
     queue: VecDeque<i64>,
     /// Places taken.
     running: usize,
@@ -106,7 +106,7 @@ pub(crate) struct Engine {
     lost: Option<StoreError>,
 }
 
-/// A thread that plans run on broke down.
+/// A thread that plans run on has panicked or stopped.
 struct WorkerGone;
 
 // === impl Engine ===
@@ -128,7 +128,7 @@ impl Engine {
         }
     }
 
-    /// Works until told to stop, or until the store is lost, and says why.
+    /// Runs until shutdown, or until the store is lost, and returns the reason.
     pub(crate) async fn run(mut self, mut commands: mpsc::Receiver<Command>) -> Option<StoreError> {
         let stopped = self.parts.stopped.clone();
         let mut tick = tokio::time::interval(self.parts.config.tick);
@@ -202,7 +202,7 @@ impl Engine {
         self.orders[worker].push_back(order);
     }
 
-    /// Gives the workers what they have places for; gives one that has none.
+    /// Sends the workers the orders that their queues have capacity for; returns one without capacity.
     fn hand_over(&mut self) -> Result<Option<mpsc::Sender<Order>>, WorkerGone> {
         let mut full = None;
         for (worker, orders) in self.workers.iter().zip(&mut self.orders) {
@@ -223,7 +223,7 @@ impl Engine {
         Ok(full)
     }
 
-    /// At the end: what is being written is awaited, for a bounded time.
+    /// Waits at shutdown for pending commits, for a bounded time.
     async fn drain(mut self) -> Option<StoreError> {
         for entry in self.plans.values_mut() {
             entry.stop_waiting();
@@ -263,7 +263,7 @@ fn finished(joined: Result<Done, JoinError>) -> Done {
         Ok(done) => done,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            // It was not waited for any more.
+            // The task was cancelled.
             Err(_) => Done::Nothing,
         },
     }

@@ -1,7 +1,7 @@
-//! Plans that take longer than they may.
+//! Plans that run past their deadline.
 //!
-//! The rule: such a plan ends as one does that somebody stops with its jobs, wherever it is: running,
-//! asleep or still waiting for a place.
+//! Invariant: such a plan ends like a plan that a user stops together with its jobs, whether it is running,
+//! asleep or still queued for memory.
 
 use std::sync::Arc;
 
@@ -13,19 +13,19 @@ use super::{Done, Engine, Parts};
 use crate::ending::{Ending, end};
 use crate::worker::Life;
 
-/// What is shown as the kind of a plan whose time was over.
+/// The error kind of a plan that ran past its deadline.
 const TIMEOUT: &str = "tutti/plan-timeout";
 
 // === impl Engine ===
 
 impl Engine {
-    /// Ends the plans whose time is over.
+    /// Ends the plans whose deadline has passed.
     pub(super) fn end_overdue(&mut self) {
         let now_ms = self.parts.clock.steady_ms();
         let mut overdue = Vec::new();
         for entry in self.plans.values_mut() {
             if entry.until_ms.is_some_and(|until_ms| until_ms <= now_ms) {
-                // Once; it is set again if the store fails.
+                // Removed only once; the deadline is set again if the store fails.
                 entry.until_ms = None;
                 overdue.push(entry.life);
             }
@@ -42,7 +42,7 @@ impl Engine {
     pub(super) fn timed_out(&mut self, life: Life, ended: Result<bool, StoreError>) {
         let error = match ended.map_err(Trouble::from) {
             Ok(true) => return self.forget(life.plan),
-            // It ended by itself at that moment, and leaves as any other.
+            // The plan ended by itself at that moment, and leaves like any other.
             Ok(false) => return,
             Err(Trouble::Lost(error)) => return self.lost = Some(error),
             Err(trouble) => trouble,

@@ -1,6 +1,6 @@
-//! Plans in which nothing moves: they leave the memory.
+//! Unloading of plans in which nothing moves.
 //!
-//! The rule: the store knows that a plan sleeps before it counts as asleep, so that a restart does not
+//! Invariant: the store records that a plan sleeps before it counts as asleep, so that a restart does not
 //! evaluate ten thousand plans to learn that they wait.
 
 use std::sync::Arc;
@@ -34,7 +34,7 @@ impl Engine {
         entry.rest = Some((since, rest));
     }
 
-    /// Looks for plans in which nothing moved for long.
+    /// Finds plans in which nothing has moved for long.
     pub(super) fn tick(&mut self, now: Instant) {
         let config = &self.parts.config;
         let idle = if self.queue.is_empty() {

@@ -1,7 +1,7 @@
-//! What plans wait for: jobs, time, persons, and what is done on this machine.
+//! The waits of plans: for jobs, time, answers of users, and effects on this machine.
 //!
-//! The rule: each wait is a task of the engine's own, and it needs no plan in memory. What came of it is
-//! told to the plan, or wakes it.
+//! Invariant: each wait is a task of the engine, and it needs no plan in memory. Its outcome is
+//! delivered to the plan, or wakes it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,10 +34,10 @@ impl Engine {
         }
     }
 
-    /// What a sleeping plan waits for.
+    /// Starts the waits of a sleeping plan.
     pub(super) fn wait_again(&mut self, life: Life, recorded: &Recorded) {
         let start = match recorded {
-            // It came already.
+            // The outcome has already arrived.
             Recorded {
                 outcome: Some(_), ..
             } => Start::Until(0),
@@ -51,7 +51,7 @@ impl Engine {
         self.wait(life, recorded.id.clone(), start);
     }
 
-    /// Something came that a plan waits for.
+    /// Handles the arrival of an outcome that a plan waits for.
     pub(super) fn arrived(&mut self, life: Life, step: StepId, outcome: Outcome) {
         let Some(entry) = self.alive(life) else {
             return;
@@ -61,12 +61,12 @@ impl Engine {
             Where::Running => self.order(life, Order::Arrived(life, step, outcome)),
             Where::Asleep => self.enqueue(life.plan),
             Where::FallingAsleep(_) => entry.at = Where::FallingAsleep(true),
-            // It will ask again.
+            // The plan will request it again.
             Where::Queued | Where::Loading | Where::Paused | Where::Ending => {}
         }
     }
 
-    /// Somebody answered, and the store has it.
+    /// Handles the answer of a user, which is already in the store.
     pub(super) fn answered(&mut self, plan: i64, step: StepId, outcome: Outcome) {
         let Some(entry) = self.plans.get_mut(&plan) else {
             return;
@@ -77,7 +77,7 @@ impl Engine {
     }
 }
 
-/// Waits until it comes; `None`: others will tell.
+/// Waits until the outcome arrives; `None` if it is reported by other means.
 async fn come(parts: &Parts, plan: i64, step: &StepId, start: Start) -> Option<Outcome> {
     match start {
         Start::Until(until_ms) => {

@@ -1,4 +1,4 @@
-//! What a step of a plan costs: `cargo run --release -p plans --example plan_steps [DIRECTORY]
+//! Measures the cost of a step of a plan: `cargo run --release -p plans --example plan_steps [DIRECTORY]
 //! [--smallest]`.
 //!
 //! Plans run a task that does nothing on a node in memory, over the real job engine and SQLite: one plan
@@ -24,7 +24,7 @@ use plans::{
 use serde_json::{Value, json};
 use store::{Store, StoreConfig};
 
-/// How much is measured.
+/// The sizes of the measurement.
 #[derive(Clone, Copy)]
 struct Size {
     /// Steps of the plan that runs alone.

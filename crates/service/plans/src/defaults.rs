@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 /// The stack of one branch. Address space, not memory: only pages that were touched cost anything
-/// (some 16 KiB for a step out of a native program). Whoever recurses bounds his depth by what
-/// [`Branch::stack_bytes`](crate::Branch::stack_bytes) says.
+/// (some 16 KiB for a step out of a native program). A recursive program must bound its depth by
+/// [`Branch::stack_bytes`](crate::Branch::stack_bytes).
 pub const BRANCH_STACK_BYTES: usize = 1 << 20;
 
 /// Branches of one plan that live at once: each has a stack, and each of these takes two of the 65,530
@@ -14,7 +14,7 @@ pub const LIVE_BRANCHES: usize = 1_024;
 /// Branches of all plans of one worker: with [`WORKERS`] of them 4 x 6,144 x 2 = 49,152 mappings.
 pub const WORKER_BRANCHES: usize = 6_144;
 
-/// How deep branches may be nested in each other.
+/// The maximum depth of nested branches.
 pub const BRANCH_DEPTH: usize = 32;
 
 /// Steps that one plan may take: a loop that never ends comes to its end here. Replayed at some
@@ -37,10 +37,10 @@ pub const TURN_CALLS: usize = 256;
 /// Steps that a stopped program may still ask for, and is refused, before it is torn down.
 pub const IGNORED_STOPS: u32 = 1_000;
 
-/// What is kept of a step's arguments to be shown.
+/// The part of a step's arguments that is stored for display, in bytes.
 pub const ARGUMENTS_SHOWN_BYTES: usize = 2_048;
 
-/// What is kept of a step's place in the code.
+/// The part of a step's source position that is stored, in bytes.
 pub const SITE_BYTES: usize = 512;
 
 /// Plans in memory at once. A plan that only waits needs no place.
@@ -63,17 +63,17 @@ pub const REPORTS: usize = 1_024;
 /// Commands of handles that wait for the engine.
 pub const COMMANDS: usize = 256;
 
-/// A sleep that is at least so long lets the plan go out of memory: to evaluate a plan again costs
+/// A sleep of at least this length lets the plan leave memory: to evaluate a plan again costs
 /// milliseconds.
 pub const LONG_SLEEP: Duration = Duration::from_secs(30);
 
-/// A plan in which nothing moved for so long goes out of memory.
+/// A plan in which nothing moved for this long leaves memory.
 pub const IDLE: Duration = Duration::from_secs(60);
 
 /// The same, while other plans wait for a place in memory.
 pub const IDLE_WHEN_FULL: Duration = Duration::from_secs(5);
 
-/// How often plans are looked at for that.
+/// The interval between two checks for idle plans.
 pub const TICK: Duration = Duration::from_secs(1);
 
 /// The pause before a plan that the store failed is taken up again.
@@ -85,7 +85,7 @@ pub const JOURNAL_PAGE: usize = 1_000;
 /// The longest sleep: as long as a finished plan job is kept.
 pub const SLEEP_MAX: Duration = Duration::from_secs(30 * 24 * 3_600);
 
-/// How long the workers have at shutdown before they are given up; a program that computes without
+/// The time that workers have at shutdown before they are given up; a program that computes without
 /// ever taking a step cannot be ended before.
 pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(10);
 

@@ -40,7 +40,7 @@ pub enum PlanError {
     /// There is no such plan job, or it is not one that this server runs.
     #[error("this server runs no plan job {0}: it may be old and deleted, or one that Bolt runs")]
     Unknown(i64),
-    /// It takes nothing any more.
+    /// The plan is over and accepts no requests.
     #[error("plan job {number} is over ({state})")]
     Finished {
         /// Id of the plan job.
@@ -56,7 +56,7 @@ pub enum PlanError {
         /// `running` or `success`.
         state: String,
     },
-    /// What was only looked at does not go on.
+    /// The plan job is a preview, which cannot be resumed.
     #[error("plan job {0} is a preview, which does not go on: run the plan, or look at it again")]
     Preview(i64),
     /// There is no such step.
@@ -67,7 +67,7 @@ pub enum PlanError {
         /// The step without a match in the plan.
         step: StepId,
     },
-    /// Nobody is asked there, or somebody answered.
+    /// The step asks no question, or it is answered already.
     #[error("step {step} of plan job {plan} waits for no answer")]
     NotAsked {
         /// Id of the plan job.

@@ -1,6 +1,6 @@
 //! The handle that the rest of the server holds.
 //!
-//! [`Plans`] is cheap to clone; behind it are the engine and its threads. The rule: what it answers is
+//! [`Plans`] is cheap to clone; behind it are the engine and its threads. Invariant: its answers are
 //! durable, and after [`Plans::shutdown`] nothing of it runs any more.
 
 use std::fmt;
@@ -44,7 +44,7 @@ struct Shared {
     tasks: TaskTracker,
 }
 
-/// What is shown as the kind of a plan that was stopped.
+/// The error kind of a plan that was stopped.
 const STOPPED: &str = "tutti/plan-stopped";
 
 // === impl Plans ===
@@ -119,7 +119,7 @@ impl Plans {
         self.shared.over.clone()
     }
 
-    /// Runs a plan; gives the number of its plan job. Whatever is wrong with the plan itself is how it
+    /// Runs a plan; returns the number of its plan job. An error of the plan itself becomes the way in which it
     /// ends.
     pub async fn run(&self, launch: &Launch) -> Result<i64, PlanError> {
         let counts = self.counts().await?;
@@ -216,7 +216,7 @@ impl Plans {
         Ok(step.and_then(|step| step.parse().ok()))
     }
 
-    /// Answers a step that waits for a person. The answer is kept sealed if it is secret, and where a
+    /// Answers a step that waits for a user. The answer is kept sealed if it is secret, and where a
     /// secret was asked for.
     pub async fn answer(
         &self,
@@ -278,7 +278,7 @@ impl Plans {
         }
     }
 
-    /// How many plans are where.
+    /// The number of plans in each state.
     pub async fn counts(&self) -> Result<Counts, PlanError> {
         let (reply, answer) = oneshot::channel();
         self.command(Command::Count(reply)).await?;
@@ -306,7 +306,7 @@ impl Plans {
         self.shared.tasks.wait().await;
     }
 
-    /// For what this step waits for a person, if it does.
+    /// Returns whether this step waits for a user, and whether for a secret.
     async fn asks(&self, number: i64, step: &StepId) -> Result<Asks, PlanError> {
         let store = &self.shared.store;
         let row = store.plan_journal_step(number, &key(step)).await?;
@@ -314,7 +314,7 @@ impl Plans {
         Ok(open.map_or(Asks::Nobody, |row| row.step.asks))
     }
 
-    /// Whether the plan was only looked at. One that nobody can read any more is none.
+    /// Returns true if the plan is a preview, and false if its launch cannot be read any more.
     async fn is_preview(&self, number: i64) -> Result<bool, PlanError> {
         let Shared { store, seal, .. } = &*self.shared;
         let sealed = store.plan_run_sealed(number).await?;

@@ -1,7 +1,7 @@
-//! What it takes to run a plan, from its start or once more: [`Launch`], and [`Programs`], which makes a
+//! The input of a plan run, from its start or once more: [`Launch`], and [`Programs`], which makes a
 //! program of it.
 //!
-//! The rule: it is kept sealed, since parameters may be secret; what is shown of it has no secrets.
+//! Invariant: a launch is kept sealed, since parameters may be secret; the parts shown hold no secrets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -18,28 +18,28 @@ use crate::program::{Fault, Program};
 /// A plan to be run.
 #[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Launch {
-    /// `module::plan`.
+    /// Name of the plan, as `module::plan`.
     pub plan: String,
-    /// Whose code is run.
+    /// The environment whose code is run.
     pub environment: String,
-    /// The version of it that the plan stays with; `None`: what is live at each moment.
+    /// The code version that the plan stays with; `None`: the version that is live at each moment.
     #[serde(default)]
     pub code_id: Option<String>,
-    /// How it was said which version that is, for people: `pinned`, `lock` or `latest`.
+    /// The origin of the code version, for users: `pinned`, `lock` or `latest`.
     #[serde(default)]
     pub code: Option<String>,
     /// Parameters by name; may hold secrets.
     pub params: Map<String, Value>,
     /// Names of parameters whose values are not shown.
     pub sensitive: Vec<String>,
-    /// For people.
+    /// Free text for users.
     pub description: String,
     /// Free keys and values, echoed with the plan job.
     pub userdata: Map<String, Value>,
-    /// How long it may take, from its start and again from each resumption; `None`: for ever.
+    /// The time limit, from the start and again from each resumption; `None`: unlimited.
     #[serde(default)]
     pub timeout: Option<Duration>,
-    /// It is only looked at what the plan would do.
+    /// The mode of the preview; `None` if the plan is run.
     #[serde(default)]
     pub preview: Option<Preview>,
     /// The names of the node groups that the owner may view, which the plan takes for their nodes. Kept, so that
@@ -62,7 +62,7 @@ pub struct Launch {
     pub owner_id: String,
 }
 
-/// A plan that is looked at and not run.
+/// The mode of a preview: a plan that is looked at and not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Preview {
@@ -72,7 +72,7 @@ pub enum Preview {
     RunNoop,
 }
 
-/// Those who know plans.
+/// The source of plan programs.
 pub trait Programs: Send + Sync + 'static {
     /// The program of a plan; the same whenever it is asked for. May block.
     fn program(&self, launch: &Launch) -> Result<Arc<dyn Program>, Fault>;
@@ -90,7 +90,7 @@ where
 // === impl Preview ===
 
 impl Preview {
-    /// As people ask for it, and see it: `true`, or `"run"`.
+    /// The mode as requests and answers hold it: `true`, or `"run"`.
     pub fn as_json(self) -> Value {
         match self {
             Self::Show => Value::Bool(true),

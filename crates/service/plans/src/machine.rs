@@ -1,7 +1,7 @@
 //! A plan in memory: its [`Core`] and the coroutines of its branches, which never leave their thread.
 //!
-//! [`Machine`] is resumed by [`Machine::turn`]. The rules: a coroutine that was begun is always brought
-//! to its end, by telling it to stop if need be; and a panic of a program ends that plan and nothing
+//! [`Machine`] is resumed by [`Machine::turn`]. Invariants: a coroutine that was begun is always brought
+//! to its end, by a [`Stop`] if need be; and a panic of a program ends that plan and nothing
 //! else.
 
 use std::any::Any;
@@ -25,16 +25,16 @@ pub(crate) struct Machine {
     running: HashMap<BranchId, Running>,
     /// Branches that were made and have not begun.
     bodies: HashMap<BranchId, Body>,
-    /// A branch that had its share of time, and goes on at its next turn.
+    /// A branch that used up its time slice, and goes on at its next turn.
     carried: Option<(BranchId, Reply)>,
     /// Coroutines that it may have, now.
     room: usize,
 }
 
-/// Whether a turn left something to do.
+/// The state of a machine after a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pace {
-    /// It had its share of time.
+    /// The time slice is used up.
     More,
     /// Nothing can be done until something arrives or is committed.
     Quiet,
@@ -54,7 +54,7 @@ impl Machine {
         }
     }
 
-    /// Runs what can run, for a while; `room`: so many stacks more it may take.
+    /// Runs the runnable branches for a while; `room` is the number of further stacks that it may take.
     pub(crate) fn turn(&mut self, now_ms: i64, room: usize) -> Pace {
         self.core.at(now_ms);
         self.room = room.saturating_add(self.running.len());
@@ -111,7 +111,7 @@ impl Machine {
         }
     }
 
-    /// Runs a branch until it waits, ends, or has had its share.
+    /// Runs a branch until it waits, ends, or has used up its time slice.
     fn resume(&mut self, branch: BranchId, reply: Reply, calls: &mut usize) {
         let Some(mut coroutine) = self.coroutine(&branch, &reply) else {
             return;

@@ -31,7 +31,7 @@ impl OverJobs {
         Self { jobs, store }
     }
 
-    /// What these nodes told in secret; most tell nothing.
+    /// The sensitive output of these nodes; most have none.
     async fn secrets(
         &self,
         job: &JobRow,
@@ -181,7 +181,7 @@ fn task_not_started(error: RunTaskError) -> NotStarted {
 pub const WRONG_PARAMETERS: &str = "TYPE_MISMATCH";
 pub const NOOP_UNSUPPORTED: &str = "TASK_NO_NOOP";
 
-/// What a plan gets of a task that cannot be run as it wants it.
+/// The error for a plan whose task cannot be run as requested.
 pub fn refused_task(error: &RunTaskError) -> Value {
     let (kind, issue_code) = match error {
         RunTaskError::UnknownTask(_) | RunTaskError::TaskName { .. } => ("bolt/unknown-task", None),

@@ -1,8 +1,8 @@
-//! What a plan is to the engine: a [`Program`], which runs from its start to its end and asks its
+//! Plans as the engine sees them: a [`Program`], which runs from its start to its end and requests from its
 //! [`Branch`] for everything that it does or learns.
 //!
-//! The rules: a program is deterministic but for what its steps answer; and a [`Stop`] is handed up at
-//! once and caught by nobody, since the program is then only being torn down, to be run again later.
+//! Invariants: a program is deterministic but for the outcomes of its steps; and a [`Stop`] is handed up at
+//! once and never caught, since the program is then only being torn down, to be run again later.
 
 use std::cell::Cell;
 use std::fmt;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::defaults::{BRANCH_STACK_BYTES, IGNORED_STOPS};
 use crate::step::{BranchId, Outcome, StepRequest, Work};
 
-/// A plan.
+/// The code of a plan.
 pub trait Program: Send + Sync + 'static {
     /// Runs it; on the stack of a coroutine.
     fn run(&self, branch: &mut Branch<'_>) -> Ended;
@@ -26,22 +26,22 @@ impl<F: Fn(&mut Branch<'_>) -> Ended + Send + Sync + 'static> Program for F {
     }
 }
 
-/// How a plan or a branch of it ended.
+/// The result of a plan or of a branch of it.
 pub type Ended = Result<Value, Fault>;
 
-/// What runs in a branch.
+/// The code that runs in a branch.
 pub type Body = Box<dyn FnOnce(&mut Branch<'_>) -> Ended>;
 
-/// Why a plan or a branch of it has no result.
+/// The reason why a plan or a branch of it has no result.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
-    /// It failed; an error as Puppet people know it: `{kind, msg, details}`.
+    /// It failed; holds an error in Puppet's form: `{kind, msg, details}`.
     Failed(Value),
     /// It was stopped from outside.
     Stop(Stop),
 }
 
-/// Why a program must end now. It is handed up, never caught.
+/// The reason why a program must end now. It is handed up, never caught.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Stop {
     /// Nothing is wrong: it leaves the memory, and is run again when there is something to do.
@@ -63,7 +63,7 @@ pub struct Branch<'a> {
     ignored: Cell<u32>,
 }
 
-/// What a program asks of the engine.
+/// A request of a program to the engine.
 pub(crate) enum Call {
     Step(StepRequest),
     Spawn(Body),
@@ -75,7 +75,7 @@ pub(crate) enum Call {
     Breathe,
 }
 
-/// What it is answered.
+/// The answer to a [`Call`].
 #[derive(Debug)]
 pub(crate) enum Reply {
     Go,
@@ -98,12 +98,12 @@ impl<'a> Branch<'a> {
         }
     }
 
-    /// Which one.
+    /// The id of this branch.
     pub fn id(&self) -> &BranchId {
         &self.id
     }
 
-    /// The size of the stack that the program runs on: who recurses must stop well before.
+    /// The size of the stack that the program runs on: recursion must stop well before.
     pub fn stack_bytes(&self) -> usize {
         BRANCH_STACK_BYTES
     }
@@ -179,7 +179,7 @@ impl<'a> Branch<'a> {
         }
     }
 
-    /// How a branch ended; `None`: it has not.
+    /// The result of a branch; `None` if it has not ended.
     pub fn look(&self, branch: &BranchId) -> Result<Option<Ended>, Fault> {
         match self.call(Call::Look(branch.clone()))? {
             Reply::Ended(mut ended) => Ok(ended.pop().flatten()),
@@ -195,7 +195,7 @@ impl<'a> Branch<'a> {
         }
     }
 
-    /// Lets other plans have their turn on this thread: to be called now and then by whoever computes
+    /// Lets other plans have their turn on this thread: to be called now and then by a program that computes
     /// for long.
     pub fn breathe(&self) -> Result<(), Fault> {
         match self.call(Call::Breathe)? {

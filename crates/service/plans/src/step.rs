@@ -1,7 +1,7 @@
 //! Steps: everything that a plan does and everything that it learns from outside.
 //!
-//! A [`StepRequest`] is what a program asks for, a [`StepId`] its name in the journal, an [`Outcome`]
-//! what the program gets. The rule: a request's `arguments` hold no secret, and tell it from every
+//! A [`StepRequest`] is the request of a program, a [`StepId`] its name in the journal, an [`Outcome`]
+//! the answer to it. Invariant: a request's `arguments` hold no secret, and distinguish it from every
 //! other request that could stand in its place.
 
 use std::borrow::Cow;
@@ -22,39 +22,39 @@ pub struct BranchId(Vec<u32>);
 /// A step of a plan: `2.1.7` is the seventh of branch `2.1`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StepId {
-    /// Of which branch.
+    /// The branch that takes the step.
     pub branch: BranchId,
-    /// From 1.
+    /// Number of the step in its branch, from 1.
     pub number: u32,
 }
 
-/// The text names no step.
+/// The text is not a valid step id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a step's name: write numbers with dots between them, as the events show it")]
 pub struct InvalidStepId(String);
 
-/// What a program asks for.
+/// The request of a program for a step.
 pub struct StepRequest {
-    /// `task`, `sleep`, `time`, …
+    /// Kind of the step: `task`, `sleep`, `time`, …
     pub kind: Cow<'static, str>,
-    /// Where in the plan's code, for people; the same whenever the plan is evaluated.
+    /// Position in the plan's code, for users; the same whenever the plan is evaluated.
     pub site: String,
-    /// What is asked for, without secrets.
+    /// The arguments of the request, without secrets.
     pub arguments: Value,
-    /// How it is done.
+    /// The way in which the step is done.
     pub work: Work,
 }
 
-/// How a step is done.
+/// The way in which a step is done.
 pub enum Work {
     /// At once, by computing it: the time, a random number. Done again after a crash only if nothing
     /// came of it.
     Here(Box<dyn FnOnce() -> Outcome>),
-    /// Something is told in the events of the plan job.
+    /// A message is added to the events of the plan job.
     Tell(Told),
     /// Time passes.
     Sleep(Duration),
-    /// A person answers. Clients show the message, and read the details: `sensitive: true` asks
+    /// A user answers. Clients show the message, and read the details: `sensitive: true` asks
     /// without an echo and keeps the answer sealed; `menu` (an object of keys and texts) wants one
     /// of its keys; `default` is what no answer stands for; `approval: true` wants true or false.
     Ask(Told),
@@ -64,31 +64,31 @@ pub enum Work {
     Do(Arc<dyn Deed>),
 }
 
-/// Something that the events of the plan job tell.
+/// A message in the events of the plan job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Told {
-    /// `out_message`, `plan_start`, …
+    /// Kind of the event: `out_message`, `plan_start`, …
     pub kind: String,
-    /// For programs.
+    /// Structured details, for programs.
     pub details: serde_json::Map<String, Value>,
-    /// For people.
+    /// Free text, for users.
     pub message: String,
 }
 
-/// What came of a step.
+/// The outcome of a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// Whether it went well, as far as the engine needs to know: a failed step is one that a resumed
+    /// True for success, as far as the engine needs to know: a failed step is one that a resumed
     /// plan begins again.
     pub ok: bool,
-    /// What the program gets.
+    /// The value that the program gets.
     pub value: Arc<Value>,
 }
 
 // === impl BranchId ===
 
 impl BranchId {
-    /// The plan itself.
+    /// The id of the plan itself.
     pub fn root() -> Self {
         Self::default()
     }
@@ -103,7 +103,7 @@ impl BranchId {
         self.0.len()
     }
 
-    /// Whether this is `other` or stands below it.
+    /// Returns true if this is `other` or stands below it.
     pub(crate) fn is_within(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0)
     }
@@ -157,7 +157,7 @@ impl FromStr for StepId {
 // === impl Work ===
 
 impl Work {
-    /// Whether it is answered without the branch being suspended.
+    /// Returns true if it is answered without the branch being suspended.
     pub(crate) fn is_inline(&self) -> bool {
         matches!(self, Self::Here(_) | Self::Tell(_))
     }
@@ -166,19 +166,19 @@ impl Work {
 // === impl Outcome ===
 
 impl Outcome {
-    /// It went well.
+    /// The outcome of a success.
     pub fn ok(value: Value) -> Self {
         let value = Arc::new(value);
         Self { ok: true, value }
     }
 
-    /// It did not.
+    /// The outcome of a failure.
     pub fn failed(value: Value) -> Self {
         let value = Arc::new(value);
         Self { ok: false, value }
     }
 
-    /// It did not, and this is why.
+    /// The outcome of a failure with this kind and message.
     pub fn error(kind: &str, msg: &str) -> Self {
         Self::failed(json!({"kind": kind, "msg": msg, "details": {}}))
     }

@@ -1,6 +1,6 @@
 //! The threads that plans run on: a [`Worker`] owns the machines of its plans, which never leave it.
 //!
-//! It takes [`Order`]s and gives [`Report`]s. The rules: plans have their turns one after the other, none
+//! It takes [`Order`]s and gives [`Report`]s. Invariants: plans have their turns one after the other, none
 //! for long; a worker waits for the engine when its reports are not taken, and the engine never waits
 //! for a worker.
 
@@ -101,7 +101,7 @@ impl Plans {
                 };
                 self.take(order);
             }
-            // What came meanwhile shares the turns.
+            // Orders that arrived meanwhile share the turns.
             for _ in 0..WORKER_QUEUE {
                 match orders.try_recv() {
                     Ok(order) => self.take(order),

@@ -1,6 +1,6 @@
-//! What a plan hands out: [`Batch`]es of changes of its journal and of effects that begin with them.
+//! The output of a plan: [`Batch`]es of journal changes and of the effects that begin with them.
 //!
-//! The rule: one batch is out at a time, so the journal never has a later change without the earlier
+//! Invariant: one batch is out at a time, so the journal never has a later change without the earlier
 //! ones.
 
 use std::sync::Arc;
@@ -14,41 +14,41 @@ use crate::effects::{Deed, Order};
 use crate::program::Ended;
 use crate::step::StepId;
 
-/// Changes to be committed together, and what begins once they are.
+/// Changes to be committed together, and the effects that begin once they are.
 #[derive(Default)]
 pub(crate) struct Batch {
     pub(crate) changes: Vec<PlanChange>,
     pub(crate) starts: Vec<(StepId, Start)>,
-    /// What nobody waits for any more.
+    /// Steps whose outcome is not awaited any more.
     pub(crate) drops: Vec<StepId>,
-    /// The plan is over with it.
+    /// The result of the plan, if the plan is over with this batch.
     pub(crate) end: Option<Ended>,
 }
 
-/// What begins, or is waited for again.
+/// An effect that begins, or is waited for again.
 pub(crate) enum Start {
-    /// A job; its step is written in the transaction that makes it.
+    /// A job; its step is written in the transaction that creates it.
     Job(Box<NewPlanStep>, Box<Order>),
-    /// A job that was made before.
+    /// A job that was created before.
     Await(JobNumber),
     /// Until then.
     Until(i64),
-    /// A person's answer.
+    /// The answer of a user.
     Answer,
-    /// Something on this machine.
+    /// An effect on the machine of the server.
     Do(Arc<dyn Deed>),
 }
 
-/// What gathers for the next batch.
+/// The changes that are collected for the next batch.
 #[derive(Default)]
 pub(super) struct Outgoing {
     next: Batch,
-    /// What is waited for again.
+    /// Steps that are waited for again.
     again: Vec<(StepId, Start)>,
     bytes: usize,
     /// One is out.
     flying: bool,
-    /// How many were given out.
+    /// The number of batches handed out.
     given: u64,
     /// Of the whole journal.
     rows: usize,
@@ -58,7 +58,7 @@ pub(super) struct Outgoing {
 // === impl Core ===
 
 impl Core {
-    /// What is to be written and begun, when everything runs that can and the last batch is written.
+    /// Returns the next batch, when every runnable branch has run and the last batch is written.
     pub(crate) fn take_batch(&mut self) -> Option<Batch> {
         if self.over || self.out.flying || !self.out.has_any(self.end.is_some()) {
             return None;
@@ -69,7 +69,7 @@ impl Core {
         let mut batch = std::mem::take(&mut self.out.next);
         batch.starts.append(&mut self.out.again);
         if let Some(end) = self.end.clone() {
-            // What was to begin now never does.
+            // The effects that were to begin now never do.
             batch.starts.clear();
             batch.end = Some(end);
             self.over = true;
@@ -89,7 +89,7 @@ impl Core {
 // === impl Batch ===
 
 impl Batch {
-    /// Whether something begins with it that the journal must know before.
+    /// Returns true if an effect begins with the batch, which the journal must record first.
     pub(crate) fn begins(&self) -> bool {
         let begins = |(_, start): &(StepId, Start)| matches!(start, Start::Job(..) | Start::Do(_));
         self.starts.iter().any(begins)
@@ -144,7 +144,7 @@ impl Outgoing {
         Some(batch)
     }
 
-    /// Nobody waits for this step any more. `false`: it was a job that was not handed out yet, and the
+    /// Drops the wait for this step. `false`: it was a job that was not handed out yet, and the
     /// journal never hears of it.
     pub(super) fn forget(&mut self, id: &StepId) -> bool {
         self.again.retain(|(start, _)| start != id);
@@ -162,12 +162,12 @@ impl Outgoing {
         self.given + 1
     }
 
-    /// Whether that batch is written.
+    /// Returns true if that batch is written.
     pub(super) fn is_written(&self, batch: u64) -> bool {
         batch < self.given || (batch == self.given && !self.flying)
     }
 
-    /// Whether the plan must stand still until something is written.
+    /// Returns true if the plan must stand still until a batch is written.
     pub(super) fn is_full(&self) -> bool {
         self.next.changes.len() >= BATCH_ROWS || self.bytes >= BATCH_BYTES
     }
@@ -176,7 +176,7 @@ impl Outgoing {
         !self.flying && !self.has_any(false)
     }
 
-    /// Why no more may be written, if so.
+    /// The reason why no more may be written, if there is one.
     pub(super) fn exhausted(&self) -> Option<(&'static str, usize)> {
         if self.rows >= JOURNAL_ROWS {
             return Some(("the plan has taken too many steps", JOURNAL_ROWS));

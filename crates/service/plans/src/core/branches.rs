@@ -1,6 +1,6 @@
 //! The branches of a plan: [`Branches`].
 //!
-//! The rule: a branch's name depends only on which branch made it and on how many that one had made
+//! Invariant: a branch's name depends only on which branch made it and on how many that one had made
 //! before.
 
 use std::collections::BTreeMap;
@@ -81,7 +81,7 @@ impl Branches {
             .is_some_and(|branch| branch.ended.is_none())
     }
 
-    /// How each of them ended, so far.
+    /// The results of the branches that have ended so far.
     pub(super) fn look(&self, branches: &[BranchId]) -> Vec<Option<Ended>> {
         let ended = |id| self.all.get(id).and_then(|branch| branch.ended.clone());
         branches.iter().map(ended).collect()

@@ -1,4 +1,4 @@
-//! What branches call for, and what becomes of it.
+//! The calls of branches, and their results.
 
 use serde_json::Value;
 use store::{Asks, NewPlanEvent, NewPlanStep, PlanChange, PlanStepKey};
@@ -13,7 +13,7 @@ use crate::divergence::{Divergence, Shown};
 use crate::program::{Reply, Stop};
 use crate::step::{BranchId, Outcome, StepId, StepRequest, Told, Work};
 
-/// A step whose outcome nobody knows.
+/// A step whose outcome is unknown.
 pub(super) const KIND_UNKNOWN: &str = "tutti/outcome-unknown";
 
 // === impl Core ===
@@ -62,7 +62,7 @@ impl Core {
 
     fn cancel(&mut self, by: &BranchId, branches: &[BranchId]) -> Turn {
         for id in self.branches.within(branches) {
-            // Nobody cancels himself, or what he stands in.
+            // A branch cannot cancel itself, or a branch that contains it.
             if by.is_within(&id) {
                 continue;
             }
@@ -257,7 +257,7 @@ pub(super) fn state_of(outcome: &Outcome) -> &'static str {
     if outcome.ok { "done" } else { "failed" }
 }
 
-/// Whether a person is asked, and for a secret.
+/// Returns whether a user is asked, and for a secret.
 fn asks(work: &Work) -> Asks {
     match work {
         Work::Ask(told) if told.details.get("sensitive") == Some(&Value::Bool(true)) => {

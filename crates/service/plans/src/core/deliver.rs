@@ -1,7 +1,7 @@
 //! Outcomes on their way to the branches that wait for them: [`Pending`] is a step that was begun.
 //!
-//! The rule: while the journal has deliveries left, theirs is the order; after that, whatever came first
-//! goes first.
+//! Invariant: while the journal has deliveries left, their order applies; after that, outcomes are
+//! delivered in the order of arrival.
 
 use store::{PlanChange, PlanStepEnd};
 
@@ -23,7 +23,7 @@ pub(super) struct Pending {
     batch: Option<u64>,
 }
 
-/// What is waited for.
+/// The kind of outcome that a step waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Awaits {
     Job,
@@ -60,12 +60,12 @@ impl Pending {
         }
     }
 
-    /// Whether its outcome will be known without this plan in memory.
+    /// Returns true if the outcome will be known without this plan in memory.
     pub(super) fn is_remembered(&self) -> bool {
         self.awaits != Awaits::Deed
     }
 
-    /// When it is over at the earliest, where that may be long; `None`: at any time.
+    /// The earliest end of the wait, where that may be long; `None`: at any time.
     pub(super) fn long_until_ms(&self) -> Option<i64> {
         match self.awaits {
             Awaits::Time(until_ms) => Some(until_ms),
@@ -74,7 +74,7 @@ impl Pending {
         }
     }
 
-    /// Whether the outcome must be in the journal before anybody sees it: nobody else knows it.
+    /// Returns true if the outcome must be in the journal before it is delivered, as it is stored nowhere else.
     fn is_only_here(&self) -> bool {
         self.awaits == Awaits::Deed
     }
@@ -83,7 +83,7 @@ impl Pending {
 // === impl Core ===
 
 impl Core {
-    /// What came of a step; of one that nobody waits for, nothing is made.
+    /// Takes the outcome of a step; ignores it if the step is not awaited.
     pub(crate) fn arrived(&mut self, id: &StepId, outcome: Outcome) {
         let Some(pending) = self.pending.get_mut(id) else {
             return;
@@ -185,7 +185,7 @@ impl Core {
         self.ready.push_back((id.branch.clone(), reply));
     }
 
-    /// Nobody waits for this step any more.
+    /// Drops the wait for this step.
     pub(super) fn drop_step(&mut self, id: &StepId) {
         let Some(pending) = self.pending.remove(id) else {
             return;

@@ -1,14 +1,14 @@
-//! The heart of a plan, without I/O, clock or stack: who runs next, what is written down, and what the
-//! journal answers.
+//! The core of a plan, without I/O, clock or stack: the branch that runs next, the rows that are written, and the
+//! answers from the journal.
 //!
-//! [`Core`] is told what branches [call](Core::call) for, what [arrived](Core::arrived) and what was
-//! [committed](Core::committed); it says who is [next](Core::next) and gives out [`Batch`]es. The rules:
+//! [`Core`] takes the [calls](Core::call) of branches, the outcomes that [arrived](Core::arrived) and the
+//! [committed](Core::committed) batches; it returns the [next](Core::next) branch and [`Batch`]es. Invariants:
 //! - one branch runs at a time, and between two *deliveries* (of an outcome to the branch that waits
 //!   for it) everything follows from what the branches do, so the order of deliveries is all that the
 //!   journal must know to have the same evaluation again;
 //! - an effect is handed out only in a batch that also holds everything that was delivered or noted
 //!   before it, so whatever a plan had seen when it began an effect, it sees again;
-//! - an outcome that nobody else remembers is committed before it is delivered.
+//! - an outcome that is stored nowhere else is committed before it is delivered.
 
 mod batch;
 mod branches;
@@ -40,19 +40,19 @@ pub(crate) struct Core {
     held: Option<(BranchId, Reply)>,
     replay: Replay,
     pending: HashMap<StepId, Pending>,
-    /// Outcomes that came and were not delivered, as they came.
+    /// Outcomes that arrived and were not delivered, in the order of arrival.
     arrived: VecDeque<StepId>,
     out: Outgoing,
     /// The last place given out among beginnings and deliveries.
     place: i64,
     now_ms: i64,
-    /// How the plan ended.
+    /// The result of the plan, once it has ended.
     end: Option<Ended>,
-    /// The end was given out.
+    /// True once the end was handed out.
     over: bool,
 }
 
-/// What a branch calls for.
+/// A call of a branch to the engine.
 pub(crate) enum Asked {
     Step(StepRequest),
     Spawn,
@@ -61,11 +61,11 @@ pub(crate) enum Asked {
     Look(BranchId),
 }
 
-/// What becomes of the branch that called.
+/// The state of the branch after its call.
 pub(crate) enum Turn {
-    /// It goes on at once.
+    /// The branch goes on at once.
     Go(Reply),
-    /// It waits.
+    /// The branch waits.
     Wait,
 }
 
@@ -101,12 +101,12 @@ impl Core {
         }
     }
 
-    /// What time it is, for what is written down.
+    /// Sets the current time, for the rows that are written.
     pub(crate) fn at(&mut self, now_ms: i64) {
         self.now_ms = now_ms;
     }
 
-    /// The branch that runs next, and what it is told. `None`: nothing to do until something arrives or
+    /// The branch that runs next, and the answer for it. `None`: nothing to do until something arrives or
     /// is committed.
     pub(crate) fn next(&mut self) -> Option<(BranchId, Reply)> {
         loop {
@@ -160,12 +160,12 @@ impl Core {
         self.end = Some(Err(fault));
     }
 
-    /// Whether the plan has come to its end, so that its branches are to be unwound.
+    /// Returns true if the plan has come to its end, so that its branches are to be unwound.
     pub(crate) fn is_ending(&self) -> bool {
         self.end.is_some()
     }
 
-    /// What the plan waits for; `None`: there is something to do, to write, or to be told.
+    /// The wait of the plan; `None` if there is something to do, to write, or to deliver.
     pub(crate) fn rest(&self) -> Option<Rest> {
         let busy = self.end.is_some()
             || self.held.is_some()
@@ -211,7 +211,7 @@ impl Core {
     }
 }
 
-/// An error as programs get it where they ask for too much.
+/// The error that a program gets when it exceeds a limit.
 fn limit(what: &str, most: usize) -> Value {
     json!({
         "kind": "tutti/plan-limit",

@@ -1,6 +1,6 @@
-//! What the journal still has to tell: [`Replay`].
+//! The part of the journal that is not replayed yet: [`Replay`].
 //!
-//! The rule: every step in the journal is asked for again, and outcomes are delivered in the order in
+//! Invariant: every step in the journal is requested again, and outcomes are delivered in the order in
 //! which they once were.
 
 use std::collections::{HashMap, VecDeque};

@@ -1,6 +1,6 @@
 //! Loading of a plan into memory: its launch, its program and its journal.
 //!
-//! Invariant: the journal as read is complete, since the engine is the only writer for this plan
+//! Invariant: the journal as read is complete, since nothing else writes to the journal of this plan
 //! meanwhile.
 
 use std::sync::Arc;

@@ -63,11 +63,11 @@ pub(crate) enum Command {
 /// The number of plans in each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Plans in memory.
+    /// The number of plans in memory.
     pub running: usize,
-    /// Plans queued for memory, or waiting to retry after a failure of the store.
+    /// The number of plans queued for memory, or waiting to retry after a failure of the store.
     pub queued: usize,
-    /// Plans that wait for something and are not in memory.
+    /// The number of plans that wait for something and are not in memory.
     pub asleep: usize,
 }
 

@@ -15,7 +15,7 @@ use crate::step::{BranchId, Outcome, StepRequest, Told, Work};
 /// One line of a program.
 #[derive(Clone, Debug)]
 pub(super) enum Act {
-    /// Something that is not the same every time.
+    /// A note whose value differs each time.
     Draw,
     Tell,
     Job {
@@ -25,25 +25,25 @@ pub(super) enum Act {
     Rollout(RolloutAct),
     Sleep,
     Ask,
-    /// On this machine.
+    /// An effect on the server's machine.
     Deed,
-    /// Something that runs beside, and is waited for at the end.
+    /// A branch that runs in parallel, and is waited for at the end.
     Beside(Vec<Act>),
-    /// Some at once, waited for here.
+    /// Branches that run in parallel, waited for here.
     Parallel(Vec<Vec<Act>>),
-    /// Waited for only for a while, and then cancelled.
+    /// Branches waited for only for a while, and then cancelled.
     Impatient(Vec<Act>),
-    /// One way or the other, by what the last step said.
+    /// A choice between two ways, by the outcome of the last step.
     IfOk(Vec<Act>, Vec<Act>),
     Loop(u8, Vec<Act>),
     /// Fails the plan, or the branch.
     Fail,
 }
 
-/// What a program has seen, as it saw it.
+/// The outcomes that a program has seen, in the order in which it saw them.
 pub(super) type Transcript = Arc<Mutex<Vec<String>>>;
 
-/// Programs whose result does not depend on who is faster, or on chance.
+/// Programs whose result does not depend on races or on chance.
 pub(super) fn steady() -> impl Strategy<Value = Vec<Act>> {
     acts(
         prop_oneof![
@@ -60,7 +60,7 @@ pub(super) fn steady() -> impl Strategy<Value = Vec<Act>> {
     )
 }
 
-/// Any programs.
+/// Arbitrary programs.
 pub(super) fn wild() -> impl Strategy<Value = Vec<Act>> {
     acts(
         prop_oneof![
@@ -119,7 +119,7 @@ fn acts(
     prop::collection::vec(act, 1..6)
 }
 
-/// Runs them; the result is what the steps said.
+/// Runs the acts; the result is the list of their outcomes.
 pub(super) fn run(acts: &[Act], branch: &Branch<'_>, seen: &Transcript) -> Ended {
     let mut run = Run {
         branch,

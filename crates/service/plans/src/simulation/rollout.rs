@@ -45,7 +45,7 @@ pub(super) struct SimulatedRollout {
     not_before_ms: i64,
 }
 
-/// What the database has of the job.
+/// The rows of the job in the database.
 struct StoredRollout {
     states: Vec<RunState>,
     batch_of: Vec<u32>,

@@ -1,4 +1,4 @@
-//! What must hold.
+//! The invariants under test.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::program::{Act, steady, wild};
 use super::rollout::RolloutAct;
 use super::world::World;
 
-/// How a run goes: what happens, by numbers; every so many of them the server dies.
+/// The course of a run: numbers that choose each event; after every so many of them the server dies.
 #[derive(Clone, Debug)]
 struct Luck {
     chances: Vec<usize>,
@@ -64,7 +64,7 @@ fn check(world: &World) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Whether some branch may fail.
+/// Returns true if some branch may fail.
 fn fail(acts: &[Act]) -> bool {
     acts.iter().any(|act| match act {
         Act::Fail => true,

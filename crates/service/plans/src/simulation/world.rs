@@ -1,4 +1,4 @@
-//! What survives a crash: [`World`].
+//! The state that survives a crash: [`World`].
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
@@ -22,15 +22,15 @@ pub(super) struct World {
     pub(super) events: usize,
     jobs: Vec<SimulatedJob>,
     pub(super) executed: HashMap<StepId, usize>,
-    /// What the plan had seen when it asked for each of its effects.
+    /// The outcomes that the plan had seen when it requested each of its effects.
     pub(super) seen_at: Vec<Vec<String>>,
     pub(super) result: Option<Ended>,
     pub(super) seen: Transcript,
     machine: Machine,
     flight: Option<Batch>,
-    /// What it had seen when it gave that out.
+    /// The outcomes that it had seen when it handed out the batch.
     seen_by_flight: Vec<String>,
-    /// What is under way in memory.
+    /// The effects that are under way in memory.
     waits: Vec<(StepId, Wait)>,
     now_ms: i64,
 }
@@ -212,7 +212,7 @@ impl World {
                 Outcome::ok(Value::Null)
             }
             Wait::Answer => {
-                // The answer is written before anybody hears of it.
+                // The answer is written before it is delivered.
                 let row = self.journal.get_mut(&key(&id)).unwrap();
                 row.step.outcome = Some(json!("yes").to_string());
                 row.step.state = "done".to_owned();
@@ -223,7 +223,7 @@ impl World {
         self.machine.arrived(&id, outcome);
     }
 
-    /// As the store does.
+    /// Applies a change as the store does.
     fn write(&mut self, change: PlanChange) {
         match change {
             PlanChange::Begin(step) => {
@@ -259,7 +259,7 @@ impl World {
                 batch.changes
             );
             if batch.begins() {
-                // What is done on this machine may be begun once more; it is not waited for here.
+                // An effect on the server's machine may be begun once more; it is not waited for here.
                 machine.committed();
             }
             for (id, start) in batch.starts {

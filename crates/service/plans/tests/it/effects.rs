@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 use store::{Change, JobChange, JobNumber, NewJob, NewRun, PlanMark, RunChange, Store, StoreError};
 use tokio::sync::watch;
 
-/// Where nodes write down what they ran: in memory, or in a file that survives the process.
+/// The record of what nodes ran: in memory, or in a file that survives the process.
 #[derive(Clone)]
 pub(crate) enum Ledger {
     Memory(Arc<Mutex<HashMap<JobNumber, usize>>>),
@@ -23,7 +23,7 @@ pub(crate) struct Fake {
     pub(crate) ledger: Ledger,
     /// Jobs do not end before this is true.
     pub(crate) open: watch::Sender<bool>,
-    /// What befalls the next jobs while they are made.
+    /// The failures of the next jobs at their creation.
     pub(crate) mishaps: Mishaps,
 }
 
@@ -33,9 +33,9 @@ pub(crate) type Mishaps = Arc<Mutex<Vec<Mishap>>>;
 /// The store is lost when a job is made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mishap {
-    /// It was not made.
+    /// The job was not created.
     Before,
-    /// It was made, and nobody was told.
+    /// The job was created, but the caller got no answer.
     After,
 }
 
@@ -165,7 +165,7 @@ impl Effects for Fake {
 }
 
 impl Ledger {
-    /// Whether what makes the task `fails` fail was mended: a file beside the ledger, or a mark in it.
+    /// True if the cause of failure of the task `fails` is mended: a file beside the ledger, or a mark in it.
     fn repaired(&self) -> bool {
         match self {
             Self::Memory(ran) => ran.lock().unwrap().contains_key(&mark()),

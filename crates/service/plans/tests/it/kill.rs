@@ -22,7 +22,7 @@ use crate::world::{launch, quick};
 const CHILD: &str = "TUTTI_PLANS_KILL_TEST";
 const PLANS_OF_EACH: usize = 4;
 
-/// How often it is killed; more of them in a soak: `TUTTI_PLANS_KILLS=500`.
+/// The number of kills; more of them in a soak: `TUTTI_PLANS_KILLS=500`.
 const KILLS: usize = 25;
 
 async fn open(directory: &Path) -> (Store, Plans) {
@@ -127,7 +127,7 @@ fn killed_after(directory: &Path, time: Duration) {
     child.wait().unwrap();
 }
 
-/// Lets it come to its end.
+/// Lets the child come to its end.
 fn finish(directory: &Path) {
     let status = start(directory).wait().unwrap();
     assert!(status.success() && directory.join("over").exists());

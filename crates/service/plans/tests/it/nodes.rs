@@ -16,7 +16,7 @@ use pxp::{Body, Capabilities, Request, Response};
 use store::Store;
 use tokio::sync::watch;
 
-/// What the task `test::secret` tells in secret.
+/// The sensitive output of the task `test::secret`.
 pub(crate) const CANARY: &str = "canary-7f3a-hunter2";
 
 #[derive(Clone)]
@@ -24,7 +24,7 @@ pub(crate) struct Nodes(Arc<Inner>);
 
 struct Inner {
     port: Mutex<Option<Arc<BrokerPort>>>,
-    /// How often each transaction was run.
+    /// The number of runs of each transaction.
     ran: Mutex<HashMap<String, usize>>,
     go: watch::Sender<bool>,
 }
@@ -61,7 +61,7 @@ impl Nodes {
         self.0.go.send_replace(true);
     }
 
-    /// How often each transaction was run.
+    /// The number of runs of each transaction.
     pub(crate) fn ran(&self) -> Vec<usize> {
         self.0.ran.lock().unwrap().values().copied().collect()
     }

@@ -40,7 +40,7 @@ fn program(branch: &mut Branch<'_>) -> Ended {
     ]))
 }
 
-/// What the tasks tell in secret, before and after a person's answer; whether it was right each time.
+/// The sensitive outputs of the tasks, before and after a user's answer; whether each was right.
 fn secret_program(branch: &mut Branch<'_>) -> Ended {
     let nodes = ["a", "b"].map(|name| name.parse().unwrap()).to_vec();
     let request = TaskRequest {
@@ -129,7 +129,7 @@ async fn a_plan_awaits_the_job_that_it_made_before_it_died() {
     jobs.shutdown().await;
 }
 
-/// Whether some file of the server has the secret in clear.
+/// Returns true if some file of the server holds the secret in clear.
 fn is_somewhere(directory: &std::path::Path) -> bool {
     std::fs::read_dir(directory).unwrap().any(|entry| {
         let path = entry.unwrap().path();

@@ -1,4 +1,4 @@
-//! Plans from their start to their end, and what people do to them.
+//! Plans from their start to their end, and the requests of users about them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -100,7 +100,7 @@ async fn whoever_is_asked_answers_once() {
         matches!(wrong, Err(PlanError::NotAsked { .. })),
         "{wrong:?}"
     );
-    // That it is a secret, the plan has said.
+    // The plan declared that the answer is a secret.
     plans
         .answer(plan, step("1"), "ann", &secret, false)
         .await
@@ -162,7 +162,7 @@ async fn a_plan_whose_time_is_over_ends_with_its_jobs_wherever_it_is() {
     world
         .until("a job is made", async || world.kinds(works).await.len() > 1)
         .await;
-    // Who restarts does not forget it.
+    // A restart does not lose it.
     world.kill().await;
     world.start().await;
     for plan in [works, sleeps] {
@@ -233,7 +233,7 @@ async fn a_wait_that_is_too_long_is_given_up() {
     assert_eq!(world.over(plan).await, ("success".to_owned(), expected));
 }
 
-/// Another way whenever it is evaluated.
+/// A plan that takes another way whenever it is evaluated.
 fn unsteady(other: &AtomicBool, branch: &Branch<'_>) -> Ended {
     let n = if other.load(Ordering::Relaxed) { 2 } else { 1 };
     task(branch, "works", n)?;

@@ -9,7 +9,7 @@ use plans::{
 };
 use serde_json::{Map, Value, json};
 
-/// Knows them.
+/// The source of the test plans.
 pub(crate) struct Library;
 
 impl Programs for Library {
@@ -39,7 +39,7 @@ impl Programs for Library {
     }
 }
 
-/// Those that end by themselves, whoever is faster, and what they return.
+/// Plans that end by themselves whatever the races, and their results.
 pub(crate) fn steady() -> Vec<(&'static str, Value)> {
     let n = |n: i64| json!({"n": n});
     vec![

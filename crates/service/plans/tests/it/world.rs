@@ -1,4 +1,4 @@
-//! What every test owns: a store, a ledger and an engine that can be killed.
+//! The fixture of every test: a store, a ledger and an engine that can be killed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -165,7 +165,7 @@ impl World {
             .unwrap_or_else(|_| panic!("waited in vain until {what}"));
     }
 
-    /// Waits until the plan asks somebody.
+    /// Waits until the plan asks a question.
     pub(crate) async fn asks(&self, plan: i64) {
         self.until("the plan asks", async || {
             self.kinds(plan).await.iter().any(|kind| kind == "prompt")

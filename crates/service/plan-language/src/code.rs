@@ -27,7 +27,7 @@ pub(crate) struct PinnedCode<'b> {
     run: &'b Run,
 }
 
-/// Where data are, as the plan saw it first.
+/// The locations of data, as the plan saw them first.
 #[derive(Debug, Default)]
 pub(crate) struct Roots {
     /// The directory of the environment.
@@ -83,7 +83,7 @@ impl<'b> PinnedCode<'b> {
         }
     }
 
-    /// Where data are.
+    /// Returns the locations of data.
     pub(crate) fn roots(&self) -> Roots {
         let global = self.run.world.hiera_config.clone();
         let told = self.step("environment", Json::Null, move |version, _| {
@@ -110,7 +110,7 @@ impl<'b> PinnedCode<'b> {
         Ok(bytes.transpose()?.map(Into::into))
     }
 
-    /// What a directory of Hiera's global layer holds.
+    /// The entries of a directory of Hiera's global layer.
     pub(crate) fn global_entries(&self, directory: &Path) -> Vec<(String, bool)> {
         let wanted = directory.to_owned();
         let told = self.step("global_directory", json!(directory), move |_, _| {
@@ -119,7 +119,7 @@ impl<'b> PinnedCode<'b> {
         pairs(&told.unwrap_or_default())
     }
 
-    /// What a directory holds: names, and whether they are directories.
+    /// The entries of a directory: names, and whether they are directories.
     pub(crate) fn entries(&self, owner: CodeOwner<'_>, path: &str) -> Vec<(String, bool)> {
         let (of, wanted) = (module_of(owner).map(str::to_owned), path.to_owned());
         let arguments = json!({"module": of, "path": path});
@@ -134,7 +134,7 @@ impl<'b> PinnedCode<'b> {
         pairs(&told.unwrap_or_default())
     }
 
-    /// What is said of a task with its metadata, in JSON; or the error of a task that is not there.
+    /// A task with its metadata, in JSON; or the error of a task that does not exist.
     pub(crate) fn task(
         &self,
         task: &str,

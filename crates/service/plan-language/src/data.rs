@@ -1,6 +1,6 @@
 //! The data of an environment, as a plan's lookups see them. Main type: [`PinnedData`].
 //!
-//! The rule that must hold: a file of data is read as code is, once and for ever; the text of a key is read
+//! Invariant: a file of data is read as code is, only once; the text of a key is read
 //! each time and kept nowhere.
 
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub(crate) struct PinnedData<'b> {
     run: &'b Run,
 }
 
-/// Where a path is.
+/// The location of a path.
 enum Place {
     Environment(String),
     Module(String, String),
@@ -137,7 +137,7 @@ impl Files for PinnedData<'_> {
 
     fn named_globally(&self, path: &Path) {
         self.run.named_globally.borrow_mut().add(path);
-        // Who asked for it before it was named was told that it is not there.
+        // A lookup before the path was named got the answer that it does not exist.
         let mut known = self.run.identities.borrow_mut();
         known.retain(|asked, identity| identity.is_some() || !asked.starts_with(path));
     }

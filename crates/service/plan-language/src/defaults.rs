@@ -22,13 +22,13 @@ pub const UPLOAD_ITEMS: usize = 1_000;
 /// Bytes of such a directory. Nodes fetch its files one by one, each of the size of any file of code.
 pub const UPLOAD_TREE_BYTES: u64 = 64 << 20;
 
-/// How often `wait_until_available` looks, if the plan does not say.
+/// The interval at which `wait_until_available` looks, by default.
 pub const AVAILABLE_RETRY: Duration = Duration::from_secs(1);
 
-/// How long `wait_until_available` waits, if the plan does not say: as Bolt.
+/// The time that `wait_until_available` waits by default: as in Bolt.
 pub const AVAILABLE_WAIT: Duration = Duration::from_secs(120);
 
-/// How often `ctrl::do_until` calls its block, if the plan does not say: the block may have no step, and
+/// The interval at which `ctrl::do_until` calls its block, by default: the block may have no step, and
 /// would then never end.
 pub const DO_UNTIL_CALLS: u64 = 100_000;
 

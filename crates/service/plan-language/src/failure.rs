@@ -1,7 +1,7 @@
 //! Errors on their way between steps, the language and the plan's result. Main functions: [`bolt`], [`unwind`]
 //! and [`fault`].
 //!
-//! The rule that must hold: an interruption goes through as it came, and an error that a plan may catch
+//! Invariant: an interruption goes through as it came, and an error that a plan may catch
 //! carries its `Error` as the payload.
 
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::json;
 /// The kind of errors that are no plan function's: a mistake in the plan's code.
 const EVALUATION: &str = "bolt/pal-error";
 
-/// What stands before the words of a function that failed; Bolt tells these words alone.
+/// The prefix of the message of a failed function; Bolt shows the message without it.
 const WRAPPERS: [&str; 2] = [
     "Evaluation Error: Error while evaluating a Function Call, ",
     "Evaluation Error: Error while evaluating a Method call, ",
@@ -95,7 +95,7 @@ pub(crate) fn of_json(error: &Json) -> Value {
     )
 }
 
-/// What the engine refused, as the language has it.
+/// The refusal of the engine, as an error of the language.
 pub(crate) fn unwind(fault: Fault) -> Box<Unwind> {
     match fault {
         Fault::Failed(error) => raised(of_json(&error)),
@@ -119,7 +119,7 @@ pub(crate) fn error_or_stop(unwind: Unwind) -> Result<EvalError, Stop> {
     })
 }
 
-/// How a plan ends that was left like this.
+/// The result of a plan that ended with this error.
 pub(crate) fn fault(unwind: Unwind) -> Fault {
     match error_or_stop(unwind) {
         Ok(error) => Fault::Failed(told(&error)),

@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 use environments::defaults::SOURCE_BYTES;
 
-/// What the global layer has named so far.
+/// The paths that the global layer has named so far.
 #[derive(Debug, Default)]
 pub(crate) struct Named(BTreeSet<PathBuf>);
 
@@ -21,7 +21,7 @@ impl Named {
         }
     }
 
-    /// Whether a path was named, or is below a directory that was.
+    /// Returns true if a path was named, or is below a directory that was.
     pub(crate) fn has(&self, path: &Path) -> bool {
         let goes_up = path.components().any(|part| part == Component::ParentDir);
         match goes_up {
@@ -55,7 +55,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<Vec<u8>>, String> {
     }
 }
 
-/// What a directory holds, by name, and what of it are directories; nothing if there is none.
+/// The entries of a directory, by name, and whether each is a directory; empty if there is none.
 pub(crate) fn entries(directory: &Path) -> Vec<(String, bool)> {
     let Ok(entries) = directory.read_dir() else {
         return Vec::new();

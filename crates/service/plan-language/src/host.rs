@@ -1,6 +1,6 @@
-//! What joins an evaluation with the branch that it runs in. Main type: [`PlanHost`].
+//! The connection of an evaluation with the branch that it runs in. Main type: [`PlanHost`].
 //!
-//! The rule that must hold: whatever has an effect or comes from outside goes through [`PlanHost::step`].
+//! Invariant: whatever has an effect or comes from outside goes through [`PlanHost::step`].
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -61,7 +61,7 @@ impl<'b> PlanHost<'b> {
         self
     }
 
-    /// Whether there was a node group of this name when the plan was started.
+    /// Returns true if there was a node group of this name when the plan was started.
     pub(crate) fn is_node_group(&self, name: &str) -> bool {
         self.run.launch.node_groups.contains(name)
     }
@@ -76,7 +76,7 @@ impl<'b> PlanHost<'b> {
         PinnedData::new(&self.code, self.run)
     }
 
-    /// What evaluations on this branch's stack may use.
+    /// The resources that evaluations on this branch's stack may use.
     pub(crate) fn limits(&self) -> EvaluationLimits {
         EvaluationLimits {
             shared: Some(Arc::clone(&self.run.world.shared_bytes)),

@@ -18,7 +18,7 @@ pub(crate) struct NotData {
     pub(crate) ty: String,
 }
 
-/// What a walk does with values that JSON does not know.
+/// The treatment of values that JSON cannot hold.
 type Other = fn(&Value) -> Option<Json>;
 
 /// A parameter of a task, and whether something in it is secret.
@@ -28,7 +28,7 @@ pub(crate) fn data(value: &Value) -> Result<(Json, bool), NotData> {
     Ok((json, secret))
 }
 
-/// What a plan gives: `PlanResult`.
+/// The result of a plan: `PlanResult`.
 pub(crate) fn result(value: &Value) -> Result<Json, NotData> {
     let mut secret = false;
     let path = &mut String::new();
@@ -42,7 +42,7 @@ pub(crate) fn result(value: &Value) -> Result<Json, NotData> {
     Ok(json)
 }
 
-/// What is shown of any value, to people and in journals: never fails, never shows a secret.
+/// Any value as shown to users and in journals: never fails, never shows a secret.
 pub(crate) fn shown(value: &Value) -> Json {
     match value {
         Value::Sensitive(_) => json!(pcore::REDACTED),

@@ -1,4 +1,4 @@
-//! What all branches of one plan have in common. Main type: [`Run`].
+//! The state that all branches of one plan share. Main type: [`Run`].
 //!
 //! The rule that must hold: everything in it follows from what the plan did and was answered, so it is the
 //! same when the plan is evaluated again.
@@ -43,14 +43,14 @@ pub(crate) struct Run {
     begun: Cell<u64>,
     /// Functions of which it was said that they are not the environment's.
     pub(crate) told_replaced: RefCell<BTreeSet<String>>,
-    /// What a preview has counted.
+    /// The counters of a preview.
     pub(crate) tally: Tally,
 }
 
 /// A module, or none for the environment itself, and a path in it.
 pub(crate) type FileKey = (Option<Arc<str>>, Arc<str>);
 
-/// What a plan has said of a target.
+/// The state that a plan has set for a target.
 #[derive(Default)]
 pub(crate) struct TargetState {
     pub(crate) vars: Hash,
@@ -62,7 +62,7 @@ pub(crate) struct TargetState {
     pub(crate) aliases: Option<Value>,
 }
 
-/// What runs beside the plan.
+/// A block that runs in parallel to the plan.
 pub(crate) struct Beside {
     pub(crate) branch: BranchId,
     /// The name that the plan gave it, or that of the branch.
@@ -73,7 +73,7 @@ pub(crate) struct Beside {
     pub(crate) decided: Decided,
 }
 
-/// How something that runs beside ended; nothing while it runs.
+/// The result of a parallel block; `None` while it runs.
 pub(crate) type End = Rc<RefCell<Option<Result<Value, EvalError>>>>;
 
 /// The results that decided the way of something that runs beside, when it has ended.
@@ -114,7 +114,7 @@ impl Run {
         self.begun.replace(self.begun.get() + 1)
     }
 
-    /// What decided the way of a branch that has ended.
+    /// The results that decided the way of a branch that has ended.
     pub(crate) fn decided(&self, branch: &BranchId) -> Steps {
         let futures = self.futures.borrow();
         let found = futures.iter().find(|beside| beside.branch == *branch);
@@ -123,7 +123,7 @@ impl Run {
             .unwrap_or_default()
     }
 
-    /// How a branch ended, if it has.
+    /// The result of a branch, if it has ended.
     pub(crate) fn end(&self, branch: &BranchId) -> Option<Result<Value, EvalError>> {
         let futures = self.futures.borrow();
         let found = futures.iter().find(|beside| beside.branch == *branch)?;

@@ -1,6 +1,6 @@
-//! What plans reach. Main types: [`World`], [`Nodes`].
+//! The services that plans use. Main types: [`World`], [`Nodes`].
 //!
-//! The rule that must hold: what is here is only asked from within a step.
+//! Invariant: these services are used only from within a step.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use environments::{Blobs, Code};
 use evaluator::{ParseCache, SharedBytes};
 use serde_json::Value as Json;
 
-/// What all plans of a server have in common. Cheap to clone.
+/// The services that all plans of a server share. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct World {
     pub code: Arc<dyn Code>,
@@ -46,11 +46,11 @@ pub trait Nodes: std::fmt::Debug + Send + Sync {
     /// The nodes of a node group, by its name or its id.
     async fn group(&self, owner: &PlanOwner, group: &str) -> Result<Vec<String>, NodesError>;
 
-    /// Whether each node can be reached now, in the order asked.
+    /// For each node, true if it can be reached now, in the order of the request.
     async fn available(&self, certnames: &[String]) -> Vec<bool>;
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NodesError(pub String);

@@ -1,4 +1,4 @@
-//! What all actions on targets have in common: a job, its results as a `ResultSet`, and the failure of some.
+//! The common part of all actions on targets: a job, its results as a `ResultSet`, and the failure of some.
 //! Main type: [`Action`].
 //!
 //! The rule that must hold: there is one result for each target, in the order asked; any failure raises
@@ -31,7 +31,7 @@ pub(crate) struct Action<'a> {
     pub(crate) function: &'static str,
     /// The task, the command line, the file.
     pub(crate) object: &'a str,
-    /// What agents do by a module of their own, if they have it.
+    /// The action that agents perform by a module of their own, if they have it.
     pub(crate) native: Option<Native>,
     /// The task that does it.
     pub(crate) task: &'a str,
@@ -39,7 +39,7 @@ pub(crate) struct Action<'a> {
     pub(crate) params: Map<String, Json>,
     /// The names of those.
     pub(crate) sensitive: Vec<String>,
-    /// What is journaled of it, without secrets.
+    /// The arguments that are journaled, without secrets.
     pub(crate) shown: Json,
     /// Makes a node's value what the action's value is on this target.
     pub(crate) convert: &'a dyn Fn(&Target, Json) -> Json,
@@ -208,7 +208,7 @@ pub(crate) fn settle(function: &str, object: &str, set: ResultSet, options: &Opt
     Err(failure::bolt("bolt/run-failure", &msg, details))
 }
 
-/// What nodes are called on the wire.
+/// The names of the nodes in messages to the engine.
 pub(crate) fn certnames(targets: &[Target]) -> Eval<Vec<Certname>> {
     let parse = |target: &Target| {
         target.certname().parse().map_err(|error| {

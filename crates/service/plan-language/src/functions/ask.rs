@@ -100,7 +100,7 @@ fn prompt(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -
     })
 }
 
-/// In a preview: nobody is asked, and the answer is the default if there is one.
+/// In a preview: no user is asked, and the answer is the default if there is one.
 fn preview(
     host: &PlanHost<'_>,
     call: &CallArguments<'_>,

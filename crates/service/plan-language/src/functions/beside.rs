@@ -70,7 +70,7 @@ pub(super) const FUNCTIONS: &[(FunctionSpec, RunFn)] = &[
     ),
 ];
 
-/// What runs beside: a block with its arguments.
+/// A block that runs in parallel, with its arguments.
 struct Beginning {
     seed: BranchSeed,
     run: Rc<Run>,
@@ -81,9 +81,9 @@ struct Beginning {
     /// The place of the call that began it.
     place: SourceLocation,
     end: End,
-    /// What it leaves behind of the budget.
+    /// The part of the budget that it leaves behind.
     left: Rc<Cell<BranchBytes>>,
-    /// What decided that it begins, and in the end what decided its way.
+    /// The results that decided that it begins, and in the end those that decided its way.
     decided: Decided,
 }
 
@@ -143,7 +143,7 @@ impl Beginning {
 /// The code of the error of a block that gives what no plan may give; it is not one of several failures.
 const INVALID_RESULT: &str = "INVALID_PARALLEL_RESULT";
 
-/// What a block that runs beside gives must be a `PlanResult`.
+/// The result of a parallel block must be a `PlanResult`.
 fn checked(host: &PlanHost<'_>, place: &SourceLocation, value: Value) -> Result<Value, EvalError> {
     match host.named_type("PlanResult") {
         Some(ty) if !ty.is_instance(&value) => {
@@ -221,7 +221,7 @@ fn array() -> Value {
     Value::Type(pcore::Type::array())
 }
 
-/// What came of several that ran beside.
+/// The results of several parallel blocks.
 struct Ends {
     /// Errors stand among them.
     values: Vec<Value>,
@@ -338,7 +338,7 @@ fn wait(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_>) -> 
     collected(host, &asked)
 }
 
-/// What a call of `wait` says.
+/// The arguments of a call of `wait`.
 struct Asked {
     branches: Vec<BranchId>,
     timeout: Option<std::time::Duration>,

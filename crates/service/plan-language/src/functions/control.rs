@@ -166,7 +166,7 @@ fn until(host: &PlanHost<'_>, preview: &Preview, call: &CallArguments<'_>, value
     Ok(Value::object(Unknown::of(number)))
 }
 
-/// What a server logs is not the plan's business.
+/// The server's log is not visible to the plan.
 fn without_default_logging(
     _: &PlanHost<'_>,
     evaluator: &mut Evaluator<'_>,

@@ -1,8 +1,8 @@
 //! `file::read`, `file::exists`, `file::readable`, `file::join`, `dir::children`, `system::env`, …: on the
 //! machine that runs the plan, which is the server.
 //!
-//! The rule that must hold: a plan reads files of modules and nothing else of the server, since whoever may
-//! run a plan is not whoever may read the server's disk and environment.
+//! Invariant: a plan reads files of modules and nothing else of the server, since the permission to
+//! run a plan does not include reading the server's disk and environment.
 
 use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, some};
 use evaluator::{Eval, Evaluator};

@@ -40,7 +40,7 @@ pub(crate) use self::tell::log;
 use crate::host::PlanHost;
 use crate::objects::{Future, ResultSet, Target};
 
-/// What a function does.
+/// The implementation of a function.
 pub(crate) type Run = fn(&PlanHost<'_>, &mut Evaluator<'_>, CallArguments<'_>) -> Eval;
 
 /// A function of plans.

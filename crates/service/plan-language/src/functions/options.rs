@@ -1,7 +1,7 @@
 //! The options of action functions: a description, and a hash with names that begin with `_`. Main type:
 //! [`Options`].
 //!
-//! The rule that must hold: what is no option is a parameter, and an option that nobody knows is ignored,
+//! Invariant: an argument that is no option is a parameter, and an unknown option is ignored,
 //! as Bolt ignores it.
 
 use std::time::Duration;
@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use crate::failure;
 use crate::host::PlanHost;
 
-/// What a call says beside the targets.
+/// The arguments of a call besides the targets.
 #[derive(Debug, Default)]
 pub(crate) struct Options {
     pub(crate) catch_errors: bool,
@@ -30,7 +30,7 @@ pub(crate) struct Options {
     pub(crate) env_vars: Vec<(String, String)>,
     /// The user as whom nodes run it: the call's own, or that of the plan.
     pub(crate) run_as: Option<String>,
-    /// What is no option.
+    /// The arguments that are no options.
     pub(crate) parameters: Hash,
 }
 

@@ -200,7 +200,7 @@ fn is_sensitive(ty: &Type) -> bool {
         .is_some_and(|ty| matches!(ty.kind(), Kind::Sensitive(_)))
 }
 
-/// What a plan gives must be a `PlanResult`.
+/// The result of a plan must be a `PlanResult`.
 fn checked(host: &PlanHost<'_>, name: &str, value: Value) -> Eval {
     match host.named_type("PlanResult") {
         Some(ty) if !ty.is_instance(&value) => {

@@ -233,9 +233,9 @@ fn is_query(text: &str) -> bool {
     text.ends_with('}') && text.contains('{') && ENTITIES.contains(&entity)
 }
 
-/// Whether a name is what a glob means: `*`, `?`, `[a-z]`, `[!x]`.
+/// Returns true if a name matches a glob: `*`, `?`, `[a-z]`, `[!x]`.
 fn matches(pattern: &[u8], name: &[u8]) -> bool {
-    // Where to go on when the rest does not fit: behind the last star, one letter later.
+    // The position to go on from when the rest does not match: behind the last star, one letter later.
     let (mut at, mut seen, mut retry) = (0, 0, None);
     loop {
         match pattern.get(at) {
@@ -361,7 +361,7 @@ fn get_target(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArguments<'_
     let targets = of(host, &call.place(), call.get(0))?;
     match <[Target; 1]>::try_from(targets) {
         Ok([target]) => Ok(Value::object(target)),
-        // Whoever calls says that a Target was expected.
+        // The caller adds that a Target was expected.
         Err(targets) if targets.is_empty() => Ok(Value::Undef),
         Err(targets) => {
             let spec = match call.get(0) {

@@ -176,7 +176,7 @@ fn run_task_with(
         let set =
             match task(&name, params, sensitive).results(host, &place, chosen.clone(), &options) {
                 Ok(set) => set,
-                // What is wrong with one target's parameters is that target's failure.
+                // An error in one target's parameters is that target's failure.
                 Err(unwind) => match mistake_of(&unwind) {
                     Some(error) => {
                         ResultSet::new(chosen.iter().map(|target| mistaken(target, error)))

@@ -29,7 +29,7 @@ const DATA: &str = "Hash[String[1], Any]";
 /// What agents with a module for it give a file of secret content, by the task too.
 const SECRET_FILE_MODE: u32 = 0o600;
 
-/// Where `module/path` is looked for.
+/// The directories in which `module/path` is searched.
 pub(super) const FILE_FOLDERS: &[&str] = &["files"];
 pub(super) const SCRIPT_FOLDERS: &[&str] = &["files", "scripts"];
 

@@ -1,4 +1,4 @@
-//! What came of an action on one target. Main type: [`TaskResult`], the language's `Result`.
+//! The result of an action on one target. Main type: [`TaskResult`], the language's `Result`.
 //!
 //! The rule that must hold: a result is ok or has an error, and its value is always a hash.
 
@@ -127,7 +127,7 @@ impl TaskResult {
         }
     }
 
-    /// What would come of an action that is only shown: it is taken for a success.
+    /// The assumed result of an action that is only shown: a success.
     pub(crate) fn unknown_of(
         target: Target,
         action: &str,

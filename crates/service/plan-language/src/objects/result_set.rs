@@ -1,4 +1,4 @@
-//! What came of an action on several targets. Main type: [`ResultSet`].
+//! The results of an action on several targets. Main type: [`ResultSet`].
 //!
 //! The rule that must hold: there is one result for each target that was asked, in the order asked.
 
@@ -32,7 +32,7 @@ impl ResultSet {
         Value::Object(object)
     }
 
-    /// Whether it is not even known of which targets there would be results.
+    /// Returns true if it is not even known which targets there would be results of.
     pub(crate) fn has_unknown_targets(&self) -> bool {
         self.0.iter().any(|it| it.target().unknown().is_some())
     }

@@ -16,11 +16,11 @@ pub(crate) struct Target {
     name: Arc<str>,
     uri: Arc<str>,
     parts: Parts,
-    /// Nobody knows which one it is, or how many they are.
+    /// It is unknown which target it is, or how many there are.
     unknown: Option<Unknown>,
 }
 
-/// What a URI says.
+/// The parts of a URI.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Parts {
     protocol: Option<Arc<str>>,

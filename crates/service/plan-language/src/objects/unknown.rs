@@ -1,4 +1,4 @@
-//! What nobody knows before it is done. Main type: [`Unknown`]; [`steps_in`] finds them in values.
+//! Values that are unknown until an effect is done. Main type: [`Unknown`]; [`steps_in`] finds them in values.
 //!
 //! The rule that must hold: whatever is made of such a value names every step that it comes from.
 
@@ -29,7 +29,7 @@ impl Unknown {
         }
     }
 
-    /// What the effect of this number would give.
+    /// The unknown result of the effect of this number.
     pub(crate) fn of(step: u32) -> Self {
         Self::new(Steps::from([step]), None)
     }
@@ -38,7 +38,7 @@ impl Unknown {
         &self.steps
     }
 
-    /// How it is shown: `<result of step 3>`.
+    /// The text that is shown: `<result of step 3>`.
     pub(crate) fn shown(&self) -> String {
         match &self.text {
             Some(text) => text.to_string(),

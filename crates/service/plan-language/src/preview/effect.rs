@@ -12,7 +12,7 @@ use crate::functions::Action;
 use crate::host::PlanHost;
 use crate::objects::{ResultSet, Steps, Target, TaskResult, Unknown};
 
-/// What a plan would do.
+/// An effect that a plan would have.
 #[derive(Default)]
 pub(crate) struct Effect<'a> {
     pub(crate) function: &'a str,
@@ -25,7 +25,7 @@ pub(crate) struct Effect<'a> {
     pub(crate) description: &'a str,
 }
 
-/// What becomes of an action in a preview.
+/// The treatment of an action in a preview.
 pub(crate) enum Way {
     /// It was told, and this stands for what would come of it.
     Told(ResultSet),
@@ -163,7 +163,7 @@ fn cut(text: &str) -> &str {
     &text[..text.floor_char_boundary(PREVIEW_PARAMETERS_BYTES)]
 }
 
-/// What is larger is shown as the beginning of its text.
+/// Larger values are shown as the beginning of their text.
 fn bounded(parameters: &Json) -> Json {
     let text = parameters.to_string();
     match text.len() <= PREVIEW_PARAMETERS_BYTES {

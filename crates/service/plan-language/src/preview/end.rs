@@ -1,4 +1,4 @@
-//! How a preview ends. Main function: [`ended`].
+//! The end of a preview. Main function: [`ended`].
 //!
 //! The rule that must hold: a plan that fails whatever its results are fails in its preview; one that may
 //! fail or go on, by what a result is, ends its preview there, and that is said.
@@ -13,7 +13,7 @@ use crate::{failure, functions};
 /// The result of the plan job of a preview.
 pub(crate) fn ended(host: &PlanHost<'_>, preview: &Preview, given: Eval<Json>) -> Eval<Json> {
     if matches!(&given, Err(unwind) if matches!(**unwind, Unwind::Error(_))) {
-        // What runs beside is shown to its end.
+        // Parallel blocks are shown to their end.
         functions::await_all(host)?;
     }
     let decided = preview.decided();

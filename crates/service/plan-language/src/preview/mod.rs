@@ -24,16 +24,16 @@ pub(crate) use self::task::name as task_name;
 use crate::host::PlanHost;
 use crate::objects::{Steps, Unknown, named, steps_in_all};
 
-/// What one branch of a preview knows of its way.
+/// The state of one branch of a preview.
 pub(crate) struct Preview {
     pub(crate) kind: plans::Preview,
     /// The results that decided what is evaluated now.
     decided: RefCell<Steps>,
-    /// What the plan function that is called now was given.
+    /// The unknown arguments of the plan function that is called now.
     given: RefCell<Given>,
 }
 
-/// What was given to a plan function that is not known.
+/// The unknown arguments of a plan function.
 #[derive(Default)]
 struct Given {
     steps: Steps,
@@ -43,7 +43,7 @@ struct Given {
     all: bool,
 }
 
-/// What all branches of a preview have in common.
+/// The state that all branches of a preview share.
 #[derive(Default)]
 pub(crate) struct Tally {
     effects: Cell<u32>,
@@ -69,7 +69,7 @@ impl Preview {
         self.decided.borrow().clone()
     }
 
-    /// What follows depends on these.
+    /// The following effects depend on these results.
     pub(crate) fn decide(&self, steps: &Steps) {
         self.decided.borrow_mut().extend(steps);
     }
@@ -97,7 +97,7 @@ impl Given {
 }
 
 impl PlanHost<'_> {
-    /// What follows in this branch depends on these; so does what any branch learns of the plan's state.
+    /// The rest of this branch depends on these; so does anything that a branch learns of the plan's state.
     pub(crate) fn decide(&self, steps: &Steps) {
         if let Some(preview) = &self.preview {
             preview.decide(steps);
@@ -135,7 +135,7 @@ impl PlanHost<'_> {
         Ok(())
     }
 
-    /// Where something stands: in a step of a YAML plan, which has no places of its own, that step.
+    /// The source position; for a step of a YAML plan, which has no positions of its own, that step.
     fn placed(&self, place: &SourceLocation) -> SourceLocation {
         let step = self.step_place.borrow();
         match &*step {

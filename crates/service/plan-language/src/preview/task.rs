@@ -1,4 +1,4 @@
-//! Whether a task could be run as the plan wants it. Main function: [`check`].
+//! The check that a task could be run as the plan requests it. Main function: [`check`].
 //!
 //! The rule that must hold: what the job engine would refuse is refused here in its words, and what the
 //! task's metadata calls a secret is shown nowhere.
@@ -15,7 +15,7 @@ use crate::failure;
 use crate::functions::{Action, refusal};
 use crate::host::PlanHost;
 
-/// What the metadata of a task says.
+/// The metadata of a task.
 pub(super) struct Checked {
     pub(super) supports_noop: bool,
     sensitive: Vec<String>,
@@ -75,7 +75,7 @@ pub(super) fn check(
     })
 }
 
-/// What is wrong whatever the unknown parameters are.
+/// The errors that exist for any value of the unknown parameters.
 fn problems(
     metadata: &TaskMetadata,
     params: &Map<String, Json>,

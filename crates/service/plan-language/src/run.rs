@@ -73,7 +73,7 @@ pub(crate) struct Beside {
     pub(crate) decided: Decided,
 }
 
-/// The result of a parallel block; `None` while it runs.
+/// The end of a parallel block; nothing while it runs.
 pub(crate) type End = Rc<RefCell<Option<Result<Value, EvalError>>>>;
 
 /// The results that decided the way of something that runs beside, when it has ended.

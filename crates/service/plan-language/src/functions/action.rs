@@ -208,7 +208,7 @@ pub(crate) fn settle(function: &str, object: &str, set: ResultSet, options: &Opt
     Err(failure::bolt("bolt/run-failure", &msg, details))
 }
 
-/// The names of the nodes in messages to the engine.
+/// The names of the nodes on the wire.
 pub(crate) fn certnames(targets: &[Target]) -> Eval<Vec<Certname>> {
     let parse = |target: &Target| {
         target.certname().parse().map_err(|error| {

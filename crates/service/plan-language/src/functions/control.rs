@@ -166,7 +166,7 @@ fn until(host: &PlanHost<'_>, preview: &Preview, call: &CallArguments<'_>, value
     Ok(Value::object(Unknown::of(number)))
 }
 
-/// The server's log is not visible to the plan.
+/// The log of the server does not concern the plan.
 fn without_default_logging(
     _: &PlanHost<'_>,
     evaluator: &mut Evaluator<'_>,

@@ -100,7 +100,7 @@ fn run_plan(
     }
 }
 
-/// What the plan calls the targets that it is given by place.
+/// The plan's name for the targets that are passed by position.
 fn targets_parameter(
     host: &PlanHost<'_>,
     evaluator: &mut Evaluator<'_>,

@@ -1,4 +1,4 @@
-//! What a plan says of targets, and asks of them: `vars`, `set_var`, `facts`, `add_facts`, `set_feature`,
+//! The state of targets that a plan sets and reads: `vars`, `set_var`, `facts`, `add_facts`, `set_feature`,
 //! `set_config`.
 //!
 //! The rule that must hold: it lives as long as the plan, and all branches of the plan see it.

@@ -288,7 +288,7 @@ fn contains(set: &[u8], letter: u8) -> bool {
     }
 }
 
-/// What is asked about nodes.
+/// A query about nodes.
 enum Question {
     Query(Json),
     Group(String),
@@ -445,7 +445,7 @@ fn remove_from_group(host: &PlanHost<'_>, _: &mut Evaluator<'_>, call: CallArgum
     Ok(Value::Undef)
 }
 
-/// What is said of targets makes no sense.
+/// The error of a target specification that makes no sense.
 pub(super) fn invalid(msg: &str) -> Box<Unwind> {
     let path = [("path", Value::array(Vec::new()))];
     failure::bolt(INVALID, msg, path.into_iter().collect())

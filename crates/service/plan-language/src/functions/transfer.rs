@@ -26,7 +26,7 @@ use crate::tree;
 const SPEC: &str = "Boltlib::TargetSpec";
 const DATA: &str = "Hash[String[1], Any]";
 
-/// What agents with a module for it give a file of secret content, by the task too.
+/// The mode in which agents with a module for it create a file of secret content, by the task too.
 const SECRET_FILE_MODE: u32 = 0o600;
 
 /// The directories in which `module/path` is searched.
@@ -273,7 +273,7 @@ struct Upload<'a> {
     shown: Json,
 }
 
-/// What is put in place.
+/// The content that is put in place.
 enum Payload {
     File(Arc<[u8]>),
     /// A file that does not lie on the server's disk for nodes to fetch.
@@ -343,7 +343,7 @@ impl Payload {
     }
 }
 
-/// Where it goes and what it may be called is the job engine's to check.
+/// The job engine checks the destination and the permitted name.
 /// Where downloads go is below the directory of the plan job.
 fn check_destination(destination: &str) -> Eval<()> {
     let path = destination.trim();

@@ -29,7 +29,7 @@ pub(crate) struct Preview {
     pub(crate) kind: plans::Preview,
     /// The results that decided what is evaluated now.
     decided: RefCell<Steps>,
-    /// The unknown arguments of the plan function that is called now.
+    /// The arguments of the plan function that is called now.
     given: RefCell<Given>,
 }
 

@@ -1,7 +1,7 @@
 //! The code of a plan: read once, and the same for ever. Main type: [`PinnedCode`].
 //!
 //! A plan reads from the version that it was started with, if its environment has versions. And what it reads
-//! is a step: the journal keeps the hash, the blobs keep the content. The rule that must hold: a plan that is
+//! is a step: the journal keeps the hash, the blobs keep the content. Invariant: a plan that is
 //! evaluated again reads what it read, whatever was deployed or removed meanwhile.
 
 use std::io::Read as _;

@@ -1,6 +1,6 @@
 //! Files of Hiera's global layer. Main functions: [`read`], [`entries`].
 //!
-//! They belong to the server, not to an environment. The rule that must hold: only what the configuration of
+//! They belong to the server, not to an environment. Invariant: only what the configuration of
 //! that layer names is read ([`Named`]), and only once for a plan, as a step.
 
 use std::collections::BTreeSet;

@@ -1,7 +1,7 @@
 //! Values as results and parameters: JSON out of what plans hold. Main functions: [`data`] for parameters,
 //! [`result`] for what a plan gives.
 //!
-//! The rule that must hold: what JSON cannot hold is refused with its place, and a secret never becomes
+//! Invariant: what JSON cannot hold is refused with its place, and a secret never becomes
 //! part of a result.
 
 use pcore::{Hash, Type, Value};

@@ -1,6 +1,6 @@
 //! Plans as programs of the engine. Main type: [`PuppetPlans`].
 //!
-//! The rule that must hold: making a program reads nothing; all that it needs it asks for in steps.
+//! Invariant: making a program reads nothing; all that it needs it asks for in steps.
 
 use std::rc::Rc;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! The state that all branches of one plan share. Main type: [`Run`].
 //!
-//! The rule that must hold: everything in it follows from what the plan did and was answered, so it is the
+//! Invariant: everything in it follows from what the plan did and was answered, so it is the
 //! same when the plan is evaluated again.
 
 use std::cell::{Cell, OnceCell, RefCell};

@@ -1,6 +1,6 @@
 //! A directory of a module, as it is sent to nodes. Main function: [`read`].
 //!
-//! The rule that must hold: it is read whole or not at all, within bounds; a link out of its module is
+//! Invariant: it is read whole or not at all, within bounds; a link out of its module is
 //! refused, and one that leads around is no directory in the end.
 
 use environments::{Blobs, CodeVersion};

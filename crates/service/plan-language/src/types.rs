@@ -1,6 +1,6 @@
 //! The types of plans: `Target`, `Result`, `ResultSet`, …, and Bolt's aliases. Main function: [`named`].
 //!
-//! The rule that must hold: each type is made once in the process, since types are compared by what they
+//! Invariant: each type is made once in the process, since types are compared by what they
 //! are.
 
 use std::collections::HashMap;

@@ -1,7 +1,7 @@
 //! The values that a plan took out of a `Sensitive`, so that none of them is written down. Main type:
 //! [`UnwrappedSecrets`].
 //!
-//! The rule that must hold: a text with such a value in it is redacted wherever it leaves the evaluation, but
+//! Invariant: a text with such a value in it is redacted wherever it leaves the evaluation, but
 //! for the sealed request that a node gets. The set follows from what the plan did, so it is the same when the
 //! plan is evaluated again.
 

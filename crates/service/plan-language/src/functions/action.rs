@@ -1,7 +1,7 @@
 //! The common part of all actions on targets: a job, its results as a `ResultSet`, and the failure of some.
 //! Main type: [`Action`].
 //!
-//! The rule that must hold: there is one result for each target, in the order asked; any failure raises
+//! Invariant: there is one result for each target, in the order asked; any failure raises
 //! `bolt/run-failure` unless the call catches errors; no targets means that nothing is done.
 
 use std::collections::HashMap;

@@ -1,6 +1,6 @@
 //! `prompt`, `prompt::menu`: a person answers.
 //!
-//! The rule that must hold: what a person is asked stands in the events, and the answer comes through the
+//! Invariant: what a person is asked stands in the events, and the answer comes through the
 //! API, however long it takes.
 
 use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one, optional};

@@ -1,6 +1,6 @@
 //! `wait_until_available`.
 //!
-//! The rule that must hold: between two looks the plan sleeps, so waiting costs nothing.
+//! Invariant: between two looks the plan sleeps, so waiting costs nothing.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! `parallelize`, `background`, `wait`; and the state of a `Future`.
 //!
-//! The rule that must hold: what runs beside has a stack of its own and shares all else; a plan does not end
+//! Invariant: what runs beside has a stack of its own and shares all else; a plan does not end
 //! before everything that it began beside itself has ended.
 
 use std::cell::{Cell, RefCell};

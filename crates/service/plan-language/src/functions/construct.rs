@@ -1,6 +1,6 @@
 //! `Target.new`, `Result.new`, `ResultSet.new`, `ApplyResult.new`. Main function: [`construct`].
 //!
-//! The rule that must hold: the arguments are checked against the type's own attributes before anything is made,
+//! Invariant: the arguments are checked against the type's own attributes before anything is made,
 //! and what a target is made with is what the plan then says of it, under its name.
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! `fail_plan`, `catch_errors`, `ctrl::sleep`, `ctrl::do_until`, `without_default_logging`.
 //!
-//! The rule that must hold: only errors of plan functions are caught; a mistake in the plan's code ends it.
+//! Invariant: only errors of plan functions are caught; a mistake in the plan's code ends it.
 
 use std::time::Duration;
 

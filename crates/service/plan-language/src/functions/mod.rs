@@ -1,7 +1,7 @@
 //! The functions of plans by their names, and the methods of what they give. Main functions: [`find`],
 //! [`method`].
 //!
-//! Each family has a file. The rule that must hold: a function takes what Bolt's takes and fails as Bolt's
+//! Each family has a file. Invariant: a function takes what Bolt's takes and fails as Bolt's
 //! fails, and what it learns or does is a step.
 
 mod action;

@@ -1,6 +1,6 @@
 //! Targets that a plan makes: [`target_of`].
 //!
-//! The rule that must hold: a name or an alias stands for one target, and never for a group too.
+//! Invariant: a name or an alias stands for one target, and never for a group too.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! `run_plan`, and how a plan of any language is found and run. Main function: [`run_named_plan`].
 //!
-//! The rule that must hold: a plan that is run by another sees its own futures, and fails with its own error.
+//! Invariant: a plan that is run by another sees its own futures, and fails with its own error.
 
 use std::sync::Arc;
 

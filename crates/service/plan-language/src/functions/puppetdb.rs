@@ -1,6 +1,6 @@
 //! `puppetdb_query`, `puppetdb_fact`.
 //!
-//! The rule that must hold: rows that a plan has seen, it sees again.
+//! Invariant: rows that a plan has seen, it sees again.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Tasks that cannot be run as a plan wants it: [`refusal`].
 //!
-//! The rule that must hold: what the plan's author wrote wrongly ends the plan in Bolt's words and is not caught;
+//! Invariant: what the plan's author wrote wrongly ends the plan in Bolt's words and is not caught;
 //! what depends on the server (an unknown task, a right that is missing) can be caught.
 
 use evaluator::{Eval, EvalError, Host as _, SourceLocation, Unwind};

@@ -1,7 +1,7 @@
 //! The state of targets that a plan sets and reads: `vars`, `set_var`, `facts`, `add_facts`, `set_feature`,
 //! `set_config`.
 //!
-//! The rule that must hold: it lives as long as the plan, and all branches of the plan see it.
+//! Invariant: it lives as long as the plan, and all branches of the plan see it.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! `run_task`, `run_task_with`, `run_command`, `run_script`.
 //!
-//! The rule that must hold: a task's parameters are checked where its metadata is known, which is the job
+//! Invariant: a task's parameters are checked where its metadata is known, which is the job
 //! engine; a call that cannot be made a job of fails with that engine's words.
 
 use std::collections::BTreeMap;

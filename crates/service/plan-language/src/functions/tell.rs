@@ -1,6 +1,6 @@
 //! `out::message`, `out::verbose` and `log::*`: events of the plan job. Main function: [`log`].
 //!
-//! The rule that must hold: what a plan says is said once, also when it is evaluated again.
+//! Invariant: what a plan says is said once, also when it is evaluated again.
 
 use evaluator::function::{CallArguments, Dispatch, FunctionSpec, one};
 use evaluator::{Eval, Evaluator, SourceLocation};

@@ -1,6 +1,6 @@
 //! `upload_file`, `write_file`, `download_file`; and files of modules that are sent to nodes.
 //!
-//! The rule that must hold: a file that a plan sends is a file of a module, read once and pinned like the
+//! Invariant: a file that a plan sends is a file of a module, read once and pinned like the
 //! plan's code.
 
 use std::sync::Arc;

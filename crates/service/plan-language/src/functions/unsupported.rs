@@ -1,6 +1,6 @@
 //! Functions that this server does not have: each says why, and what to do instead.
 //!
-//! The rule that must hold: an error that plans may catch, `tutti/not-supported`.
+//! Invariant: an error that plans may catch, `tutti/not-supported`.
 
 use evaluator::function::{CallArguments, Dispatch, FunctionSpec, any};
 use evaluator::{Eval, Evaluator, Unwind};

@@ -1,6 +1,6 @@
 //! Something that runs beside a plan. Main type: [`Future`].
 //!
-//! The rule that must hold: a future is its branch; what came of it is kept by the run.
+//! Invariant: a future is its branch; what came of it is kept by the run.
 
 use std::any::Any;
 use std::sync::Arc;

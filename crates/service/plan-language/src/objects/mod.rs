@@ -1,6 +1,6 @@
 //! The objects that plan functions take and return: targets, results, futures.
 //!
-//! The rule that must hold: an object says of itself only what it is made of; what changes during a plan
+//! Invariant: an object says of itself only what it is made of; what changes during a plan
 //! (variables, facts of a target; whether a future is done) is asked of the host.
 
 mod future;

@@ -1,6 +1,6 @@
 //! The result of an action on one target. Main type: [`TaskResult`], the language's `Result`.
 //!
-//! The rule that must hold: a result is ok or has an error, and its value is always a hash.
+//! Invariant: a result is ok or has an error, and its value is always a hash.
 
 use std::any::Any;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! The results of an action on several targets. Main type: [`ResultSet`].
 //!
-//! The rule that must hold: there is one result for each target that was asked, in the order asked.
+//! Invariant: there is one result for each target that was asked, in the order asked.
 
 use std::any::Any;
 use std::sync::Arc;

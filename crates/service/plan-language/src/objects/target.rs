@@ -1,6 +1,6 @@
 //! A node that plans act on. Main type: [`Target`].
 //!
-//! The rule that must hold: a target is its name; two of one name are equal, whatever else they say.
+//! Invariant: a target is its name; two of one name are equal, whatever else they say.
 
 use std::any::Any;
 use std::sync::Arc;

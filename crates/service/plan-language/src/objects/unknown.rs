@@ -1,6 +1,6 @@
 //! Values that are unknown until an effect is done. Main type: [`Unknown`]; [`steps_in`] finds them in values.
 //!
-//! The rule that must hold: whatever is made of such a value names every step that it comes from.
+//! Invariant: whatever is made of such a value names every step that it comes from.
 
 use std::any::Any;
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
 //! The call of a plan function in a preview. Main function: [`call`].
 //!
-//! The rule that must hold: a function that reads with something unknown gives something unknown, one that
+//! Invariant: a function that reads with something unknown gives something unknown, one that
 //! changes the plan's state by it decides, and one that fails with it fails because of it.
 
 use evaluator::function::CallArguments;

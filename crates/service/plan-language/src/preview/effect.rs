@@ -1,6 +1,6 @@
 //! An effect that is told instead of being made. Main type: [`Effect`].
 //!
-//! The rule that must hold: a secret is in no event, and an event is bounded, whatever the plan gives.
+//! Invariant: a secret is in no event, and an event is bounded, whatever the plan gives.
 
 use evaluator::{Eval, SourceLocation};
 use serde_json::{Value as Json, json};

@@ -1,6 +1,6 @@
 //! The end of a preview. Main function: [`ended`].
 //!
-//! The rule that must hold: a plan that fails whatever its results are fails in its preview; one that may
+//! Invariant: a plan that fails whatever its results are fails in its preview; one that may
 //! fail or go on, by what a result is, ends its preview there, and that is said.
 
 use evaluator::{Eval, Unwind};

@@ -1,7 +1,7 @@
 //! A plan that is looked at before it is run. Main type: [`Preview`].
 //!
 //! What reads is done; what has an effect is told in an event and not done, and gives [`Unknown`]s, which
-//! say from which effect they would come. The rule that must hold: an effect that is not said to depend on
+//! say from which effect they would come. Invariant: an effect that is not said to depend on
 //! a result is the same whatever that result is, as long as the effects before it succeed.
 
 mod call;

@@ -1,6 +1,6 @@
 //! The check that a task could be run as the plan requests it. Main function: [`check`].
 //!
-//! The rule that must hold: what the job engine would refuse is refused here in its words, and what the
+//! Invariant: what the job engine would refuse is refused here in its words, and what the
 //! task's metadata calls a secret is shown nowhere.
 
 use std::collections::BTreeSet;

@@ -1,6 +1,6 @@
 //! Plans in YAML. Main type: [`YamlProgram`]; [`find`] reads one, `run` carries it out.
 //!
-//! The rule that must hold: what `deploy` refuses to read is never begun. Of a key that is written twice the
+//! Invariant: what `deploy` refuses to read is never begun. Of a key that is written twice the
 //! last counts, as in Bolt, and the plan is told so.
 
 mod run;

@@ -1,6 +1,6 @@
 //! Carrying out a YAML plan. Main function: [`run`].
 //!
-//! Each step is the call of a plan function. The rule that must hold: an error has the line of its step.
+//! Each step is the call of a plan function. Invariant: an error has the line of its step.
 
 use environments::{YamlAction, YamlStep};
 use evaluator::{

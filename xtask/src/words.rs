@@ -22,30 +22,20 @@ const QUESTION_OPENINGS_PER_1000: usize = 15;
 /// Crates whose comments and messages are still to be made plain.
 const PENDING: &[&str] = &[
     "actions",
-    "audit",
     "broker",
     "classifier",
     "code-deployments",
     "code-settings",
     "code-sources",
-    "code-store",
-    "doctor",
     "external-directories",
-    "fabric",
     "file-sync",
     "forges",
-    "inventory",
     "jobs",
-    "plan-language",
     "plans",
-    "psych",
     "puppet-api",
-    "puppetfile",
-    "ruby-regex",
     "schedules",
     "ssh",
     "tutti",
-    "webhooks",
 ];
 
 /// Crates that may still have public type names of other crates.

@@ -58,7 +58,10 @@ async fn what_a_command_takes_away_while_no_server_runs_is_taken_away_by_followe
     let told = local.wait_with_output().await.unwrap();
     let said = String::from_utf8(told.stdout).unwrap();
     assert!(told.status.success(), "{said}");
-    assert!(said.contains("- gone: removed, since its branch is gone"), "{said}");
+    assert!(
+        said.contains("- gone: removed, since its branch is gone"),
+        "{said}"
+    );
     assert!(!said.contains("staged"), "another tool's stays: {said}");
     // A lost link does not count as a removed environment: followers keep it.
     let links = world.installation.code_dir().join("environments");

@@ -37,6 +37,8 @@ pub(super) fn run_all(
     let lane = || -> Result<()> {
         while let Some(executable) = next() {
             let started = Instant::now();
+            // A program that never ends prints nothing else.
+            println!("     Started {}", executable.name);
             let output = executable
                 .command()
                 .envs(power_cuts.map(|count| ("TUTTI_POWER_CUTS", count)))

@@ -2,9 +2,10 @@
 //! database.
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
 use std::time::Duration;
 
+use cli::Failure;
+use cli::audit::AuditVerification;
 use store::Store;
 
 use crate::config::Config;
@@ -27,13 +28,23 @@ pub(crate) fn head_file(config: &Config) -> PathBuf {
 }
 
 /// `tutti audit verify --offline`: reads the store that the configuration names.
-pub(crate) async fn verify_store(verb: &cli::WithConnection<cli::audit::Verb>) -> ExitCode {
-    let path = verb.offline().unwrap_or(Path::new(crate::DEFAULT_CONFIG));
-    match Config::read(path) {
-        Ok(config) => {
-            verb.verify_store(config.store_url(), &head_file(&config))
-                .await
+pub(crate) async fn verify_store(verification: Box<AuditVerification>) -> Result<u8, Failure> {
+    let path = verification
+        .offline()
+        .unwrap_or(Path::new(crate::DEFAULT_CONFIG));
+    let config = match Config::read(path) {
+        Ok(config) => config,
+        // The error draws the line of the file, which a `Failure` would not.
+        Err(error) => {
+            crate::complain(&error.into(), cli::EXIT_ERROR);
+            return Ok(cli::EXIT_ERROR);
         }
-        Err(error) => crate::complain(&error.into(), cli::EXIT_ERROR),
-    }
+    };
+    let head_file = head_file(&config);
+    Box::pin(local_commands::audit::verify_store(
+        &verification.options,
+        config.store_url(),
+        &head_file,
+    ))
+    .await
 }

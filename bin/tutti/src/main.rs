@@ -35,6 +35,7 @@ use std::process::ExitCode;
 
 use clap::builder::PossibleValuesParser;
 use clap::{CommandFactory as _, Parser};
+use cli::local::{LocalCommand, LocalExit};
 use owo_colors::OwoColorize as _;
 
 /// The allocator. It returns the memory of finished plans and large answers to the system from
@@ -46,6 +47,9 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 /// Default path of the server's configuration.
 pub(crate) const DEFAULT_CONFIG: &str = "/etc/tutti/tutti.toml";
+
+/// Position in the list of commands: that of `connection`, before the commands that follow it.
+const BESIDE_CONNECTION: usize = 14;
 
 /// Exit code of a program that cannot start as configured (sysexits.h: usage error).
 const EXIT_CANNOT_START: u8 = 64;
@@ -67,6 +71,13 @@ struct Arguments {
 enum Command {
     #[command(flatten)]
     Client(Box<cli::Command>),
+    /// Look up keys in the Hiera data of this machine, as `puppet lookup` does
+    #[command(display_order = BESIDE_CONNECTION)]
+    Lookup(local_commands::lookup::Options),
+    /// Check manifests, plans and templates: syntax, and mistakes that can be found without a
+    /// catalog
+    #[command(display_order = BESIDE_CONNECTION)]
+    Validate(local_commands::validate::Options),
     Quickstart(quickstart::Options),
     /// Serve: orchestrator, broker, CA and APIs in one process, until SIGTERM or Ctrl-C
     Server(services::Options),
@@ -103,6 +114,8 @@ fn main() -> ExitCode {
     let Arguments { command } = Arguments::parse_from(arguments);
     match command {
         Command::Client(command) => client(*command, name),
+        Command::Lookup(options) => cli::exit_code(local_commands::lookup::run(&options)),
+        Command::Validate(options) => cli::exit_code(local_commands::validate::run(&options)),
         Command::Quickstart(options) => starting(quickstart::run(&options)),
         Command::Server(options) => starting(services::run(&options, |config, stop| {
             server::run(config, stop)
@@ -162,14 +175,7 @@ fn client(command: cli::Command, name: cli::ProgramName) -> ExitCode {
         .enable_all()
         .build();
     match runtime {
-        Ok(runtime) => runtime.block_on(async {
-            match &command {
-                cli::Command::Audit(audit) if audit.offline().is_some() => {
-                    Box::pin(audit::verify_store(audit)).await
-                }
-                _ => Box::pin(cli::run(command, name)).await,
-            }
-        }),
+        Ok(runtime) => runtime.block_on(Box::pin(cli::run(command, name, run_local))),
         Err(error) => complain(&error.into(), cli::EXIT_ERROR),
     }
 }
@@ -199,6 +205,16 @@ fn chain(error: &anyhow::Error) -> String {
         }
     }
     told
+}
+
+/// Runs a command for files of this machine; the server's configuration names its database.
+fn run_local(command: LocalCommand) -> LocalExit {
+    match command {
+        LocalCommand::AuditVerify(verification) if verification.offline().is_some() => {
+            Box::pin(audit::verify_store(verification))
+        }
+        command => local_commands::run(command),
+    }
 }
 
 #[cfg(test)]

@@ -53,10 +53,6 @@ pub(crate) const AUDIT_SHOWN: u64 = 50;
 /// Audit entries fetched in one request: 10 MB at most.
 pub(crate) const AUDIT_PAGE: u64 = 1_000;
 
-/// Length limit of a line of an exported audit: an entry has 8 KiB of details, which JSON may
-/// double, and names.
-pub(crate) const AUDIT_LINE_BYTES: u64 = 256 << 10;
-
 /// Interval between polls of a plan job: that of Puppet's own client for a job.
 pub(crate) const PLAN_POLL: Duration = Duration::from_secs(1);
 
@@ -75,9 +71,6 @@ pub(crate) const CALLBACK_CONNECTIONS: usize = 16;
 
 /// Length limit of a pasted URL: a terminal passes lines of at most 4 KiB, a pipe longer ones.
 pub(crate) const PASTED_BYTES: usize = 16 << 10;
-
-/// Depth limit of a validated directory: a module has six levels, an environment nine.
-pub(crate) const SOURCE_DEPTH_MAX: usize = 64;
 
 /// Targets that a preview names on a line; the others are counted.
 pub(crate) const PREVIEW_TARGETS: usize = 5;
@@ -112,3 +105,7 @@ pub(crate) const COMPLETION_CACHE_FILES: usize = 32;
 
 /// Functions of modules that `plan show` names: one screen.
 pub(crate) const REPLACED_FUNCTIONS_SHOWN: usize = 20;
+
+/// Versions of each environment that a local deployment keeps beside the live one, unless told
+/// otherwise: the number of a server (the crate `local-commands` checks that they are equal).
+pub const KEEP_VERSIONS: usize = 5;

@@ -8,7 +8,10 @@ use crate::Failure;
 use crate::defaults::FILE_BYTES;
 
 /// Reads a text file up to the size limit.
-pub(crate) fn read_limited(path: &Path) -> Result<String, Failure> {
+///
+/// # Errors
+/// The file cannot be read, is larger, or is not UTF-8.
+pub fn read_limited(path: &Path) -> Result<String, Failure> {
     use std::io::Read as _;
     let fail = |source| Failure::Read {
         path: path.to_owned(),
@@ -30,7 +33,10 @@ pub(crate) fn read_limited(path: &Path) -> Result<String, Failure> {
 }
 
 /// The same; `None` if there is no such file.
-pub(crate) fn read_if_there(path: &Path) -> Result<Option<String>, Failure> {
+///
+/// # Errors
+/// Like [`read_limited`].
+pub fn read_if_there(path: &Path) -> Result<Option<String>, Failure> {
     match read_limited(path) {
         Ok(text) => Ok(Some(text)),
         Err(Failure::Read { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {

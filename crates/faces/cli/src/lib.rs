@@ -5,7 +5,7 @@
 //! used wrongly or the service could not do it.
 
 #[macro_use]
-mod say;
+pub mod say;
 
 mod absent;
 mod access;
@@ -13,7 +13,7 @@ mod action;
 pub mod audit;
 pub mod certificates;
 mod client;
-mod code;
+pub mod code;
 pub mod completion;
 mod connection;
 mod db;
@@ -23,15 +23,15 @@ mod enc;
 mod failure;
 mod follow;
 mod generate;
-mod input;
+pub mod input;
 mod job;
+pub mod local;
 pub mod local_server;
-mod lookup;
 mod named_list;
 pub mod names;
 mod node;
 mod node_group;
-mod output;
+pub mod output;
 mod params;
 mod plan;
 mod query;
@@ -41,20 +41,21 @@ mod schedule;
 mod settings;
 mod span;
 mod stream;
-mod table;
+pub mod table;
 mod targets;
 mod task;
-mod terminal;
+pub mod terminal;
 #[cfg(test)]
 mod tests;
-mod validate;
 mod values;
 mod webhook;
 
 use std::process::ExitCode;
 
+pub use defaults::KEEP_VERSIONS;
 pub use failure::Failure;
 pub use generate::{Shell, completions, man_pages};
+pub use local::LocalRunner;
 pub use names::ProgramName;
 pub use say::print_line;
 pub use settings::Connection;
@@ -111,11 +112,6 @@ pub enum Command {
     NodeGroup(WithConnection<node_group::Verb>),
     /// Configure how nodes without an agent are reached
     Connection(WithConnection<connection::Verb>),
-    /// Look up keys in the Hiera data of this machine, as `puppet lookup` does
-    Lookup(lookup::Options),
-    /// Check manifests, plans and templates: syntax, and mistakes that can be found without a
-    /// catalog
-    Validate(validate::Options),
     /// Send events to other programs
     Webhook(WithConnection<webhook::Verb>),
     /// Show, create and change users
@@ -193,9 +189,15 @@ pub enum Format {
     Json,
 }
 
-/// Runs `command` and returns the exit code.
-pub async fn run(command: Command, name: ProgramName) -> ExitCode {
-    match Box::pin(done(command, name)).await {
+/// Runs `command` and returns the exit code; commands for files of this machine are left to
+/// `run_local`.
+pub async fn run(command: Command, name: ProgramName, run_local: LocalRunner) -> ExitCode {
+    exit_code(Box::pin(dispatch(command, name, run_local)).await)
+}
+
+/// Prints the failure, if the command failed, and returns the exit code.
+pub fn exit_code(ended: Result<u8, Failure>) -> ExitCode {
+    match ended {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             anstream::eprintln!("{} {}", terminal::bad("error:"), failure.to_terminal_text());
@@ -204,7 +206,11 @@ pub async fn run(command: Command, name: ProgramName) -> ExitCode {
     }
 }
 
-async fn done(command: Command, name: ProgramName) -> Result<u8, Failure> {
+async fn dispatch(
+    command: Command,
+    name: ProgramName,
+    run_local: LocalRunner,
+) -> Result<u8, Failure> {
     match command {
         Command::Login(LoginOptions {
             options,
@@ -227,7 +233,7 @@ async fn done(command: Command, name: ProgramName) -> Result<u8, Failure> {
         Command::Command(over) => Box::pin(action::command(over.verb, &over.connection)).await,
         Command::Script(over) => Box::pin(action::script(over.verb, &over.connection)).await,
         Command::File(over) => Box::pin(action::file(over.verb, &over.connection)).await,
-        Command::Audit(over) => Box::pin(audit::run(over.verb, &over.connection)).await,
+        Command::Audit(over) => Box::pin(audit::run(over.verb, over.connection, run_local)).await,
         Command::Node(over) => Box::pin(node::run(over.verb, &over.connection)).await,
         Command::Plan(over) => Box::pin(plan::run(over.verb, &over.connection)).await,
         Command::Schedule(over) => Box::pin(schedule::run(over.verb, &over.connection)).await,
@@ -238,9 +244,9 @@ async fn done(command: Command, name: ProgramName) -> Result<u8, Failure> {
         Command::Role(over) => Box::pin(rbac::role::run(over.verb, &over.connection)).await,
         Command::Token(over) => Box::pin(rbac::token::run(over.verb, &over.connection)).await,
         Command::Group(over) => Box::pin(rbac::group::run(over.verb, &over.connection)).await,
-        Command::Lookup(options) => lookup::run(&options),
-        Command::Validate(options) => validate::run(&options),
-        Command::Code(over) => Box::pin(code::run(over.verb, &over.connection, name)).await,
+        Command::Code(over) => {
+            Box::pin(code::run(over.verb, &over.connection, name, run_local)).await
+        }
         Command::Db(db) => Box::pin(db::run(&db.verb, &db.connection, name)).await,
         Command::App(_) => Err(absent::app()),
     }

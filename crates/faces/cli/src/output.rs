@@ -7,11 +7,11 @@ use crate::Format;
 pub struct OutputOptions {
     /// Output format
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
-    pub(crate) format: Format,
+    pub format: Format,
 }
 
 /// Prints one JSON document.
-pub(crate) fn json(document: &impl serde::Serialize) {
+pub fn json(document: &impl serde::Serialize) {
     say!(
         "{}",
         serde_json::to_string_pretty(document).unwrap_or_default()

@@ -3,6 +3,7 @@
 //! Invariant: a closed pipe (`tutti job list | head`) ends the program quietly, a full disk with a
 //! message; neither is a panic, and neither is a success.
 
+use std::cell::RefCell;
 use std::fmt::Arguments;
 use std::io::{ErrorKind, Write as _};
 
@@ -22,8 +23,7 @@ macro_rules! say {
     reason = "the reader closed the pipe; println! would panic here"
 )]
 pub fn print_line(text: Arguments<'_>) {
-    #[cfg(test)]
-    if tests::caught(text) {
+    if append_to_capture(text) {
         return;
     }
     let mut stdout = anstream::stdout().lock();
@@ -35,33 +35,32 @@ pub fn print_line(text: Arguments<'_>) {
     std::process::exit(EXIT_ERROR.into());
 }
 
-#[cfg(test)]
-pub(crate) mod tests {
-    use std::cell::RefCell;
-    use std::fmt::Arguments;
+thread_local! {
+    static CAPTURED: RefCell<Option<String>> = const { RefCell::new(None) };
+}
 
-    thread_local! {
-        static CAUGHT: RefCell<Option<String>> = const { RefCell::new(None) };
-    }
+/// From now on, captures the output of this thread: for tests of commands.
+pub fn capture() {
+    CAPTURED.set(Some(String::new()));
+}
 
-    pub(super) fn caught(text: Arguments<'_>) -> bool {
-        CAUGHT.with_borrow_mut(|caught| match caught {
-            Some(all) => {
-                all.push_str(&anstream::adapter::strip_str(&text.to_string()).to_string());
-                all.push('\n');
-                true
-            }
-            None => false,
-        })
-    }
+/// Ends the capture and returns the output, without colours.
+pub fn captured() -> String {
+    CAPTURED.take().unwrap_or_default()
+}
 
-    /// From now on, captures the output of this thread.
-    pub(crate) fn catch() {
-        CAUGHT.set(Some(String::new()));
-    }
+/// True while the output of this thread is captured.
+pub(crate) fn is_captured() -> bool {
+    CAPTURED.with_borrow(Option::is_some)
+}
 
-    /// The captured output, without colours.
-    pub(crate) fn printed() -> String {
-        CAUGHT.take().unwrap_or_default()
-    }
+fn append_to_capture(text: Arguments<'_>) -> bool {
+    CAPTURED.with_borrow_mut(|captured| {
+        let Some(captured) = captured else {
+            return false;
+        };
+        captured.push_str(&anstream::adapter::strip_str(&text.to_string()).to_string());
+        captured.push('\n');
+        true
+    })
 }

@@ -9,9 +9,10 @@ use std::io::IsTerminal as _;
 use owo_colors::OwoColorize as _;
 
 use crate::defaults::{WIDTH, WIDTH_MIN};
+use crate::say;
 
 /// Width of the terminal, in columns.
-pub(crate) fn width() -> usize {
+pub fn width() -> usize {
     let columns = std::env::var("COLUMNS")
         .ok()
         .and_then(|columns| columns.parse().ok());
@@ -23,57 +24,63 @@ pub(crate) fn width() -> usize {
 }
 
 /// Columns that a table may use; unlimited if stdout is no terminal and `COLUMNS` is not set.
-pub(crate) fn table_width() -> Option<usize> {
+pub fn table_width() -> Option<usize> {
     (is_interactive() || std::env::var_os("COLUMNS").is_some()).then(width)
 }
 
 /// True if stdout is a terminal.
-pub(crate) fn is_interactive() -> bool {
+pub fn is_interactive() -> bool {
     // Tests must not depend on the terminal in which they run.
-    !cfg!(test) && std::io::stdout().is_terminal()
+    !say::is_captured() && std::io::stdout().is_terminal()
 }
 
 /// True if stdout and stderr are a terminal, so that progress is visible.
-pub(crate) fn is_watched() -> bool {
+pub fn is_watched() -> bool {
     is_interactive() && std::io::stderr().is_terminal()
 }
 
-pub(crate) fn good(text: impl Display) -> String {
+/// Style for success.
+pub fn good(text: impl Display) -> String {
     text.green().to_string()
 }
 
-pub(crate) fn bad(text: impl Display) -> String {
+/// Style for failures.
+pub fn bad(text: impl Display) -> String {
     text.red().bold().to_string()
 }
 
 /// Style for a node's standard error: distinct, but not alarming.
-pub(crate) fn error_output(text: impl Display) -> String {
+pub fn error_output(text: impl Display) -> String {
     text.red().to_string()
 }
 
-pub(crate) fn warn(text: impl Display) -> String {
+/// Style for warnings.
+pub fn warn(text: impl Display) -> String {
     text.yellow().to_string()
 }
 
-pub(crate) fn name(text: impl Display) -> String {
+/// Style for names of nodes, environments and other resources.
+pub fn name(text: impl Display) -> String {
     text.cyan().to_string()
 }
 
 /// Style for changes that noop prevented.
-pub(crate) fn noop(text: impl Display) -> String {
+pub fn noop(text: impl Display) -> String {
     text.magenta().to_string()
 }
 
-pub(crate) fn dim(text: impl Display) -> String {
+/// Style for secondary text.
+pub fn dim(text: impl Display) -> String {
     text.dimmed().to_string()
 }
 
-pub(crate) fn heading(text: impl Display) -> String {
+/// Style for headings.
+pub fn heading(text: impl Display) -> String {
     text.bold().to_string()
 }
 
 /// A state in its colour.
-pub(crate) fn state(state: &str) -> String {
+pub fn state(state: &str) -> String {
     match state {
         "finished" | "success" => good(state),
         "failed" | "errored" | "failure" => bad(state),

@@ -4,8 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::pages;
-use crate::client::Client;
+use super::AuditPages;
 use crate::{EXIT_SUCCESS, Failure};
 
 /// Arguments of `tutti audit export`.
@@ -19,11 +18,11 @@ pub struct Options {
     start: u32,
 }
 
-pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
+pub(crate) async fn run(options: &Options, pages: &AuditPages) -> Result<u8, Failure> {
     let mut start = i64::from(options.start);
     let Some(path) = &options.out else {
         loop {
-            let page = pages::next(client, start).await?;
+            let page = pages.next(start).await?;
             let Some(last) = page.items.last() else {
                 return Ok(EXIT_SUCCESS);
             };
@@ -39,7 +38,7 @@ pub(crate) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
         source,
     };
     loop {
-        let page = pages::next(client, start).await?;
+        let page = pages.next(start).await?;
         let Some(last) = page.items.last() else {
             break;
         };

@@ -1,19 +1,45 @@
-//! Audit entries of the API, page by page. Main function: [`page`].
+//! Audit entries of the API, page by page. Main type: [`AuditPages`].
 
 use api_types::audit::AuditEntries;
 
 use crate::Failure;
 use crate::client::Client;
 use crate::defaults::AUDIT_PAGE;
+use crate::settings::Connection;
 
-/// The entries from `start` on; empty at the end.
-pub(super) async fn page(client: &Client, start: i64, limit: u64) -> Result<AuditEntries, Failure> {
-    let (start, limit) = (start.max(0).to_string(), limit.to_string());
-    let query = [("start", start.as_str()), ("limit", limit.as_str())];
-    client.get(&["audit", "v1", "entries"], &query).await
+/// The audit entries of a server.
+#[derive(Debug)]
+pub struct AuditPages {
+    client: Client,
 }
 
-/// A page of the default size.
-pub(super) async fn next(client: &Client, start: i64) -> Result<AuditEntries, Failure> {
-    page(client, start, AUDIT_PAGE).await
+// === impl AuditPages ===
+
+impl AuditPages {
+    /// Prepares requests with the user's token.
+    ///
+    /// # Errors
+    /// There is no token, or the settings of the client cannot be read.
+    pub fn open(connection: &Connection) -> Result<Self, Failure> {
+        let client = Client::with_token(connection)?;
+        Ok(Self { client })
+    }
+
+    /// At most `limit` entries from number `start` on; empty at the end.
+    ///
+    /// # Errors
+    /// The server refuses, or does not answer.
+    pub async fn page(&self, start: i64, limit: u64) -> Result<AuditEntries, Failure> {
+        let (start, limit) = (start.max(0).to_string(), limit.to_string());
+        let query = [("start", start.as_str()), ("limit", limit.as_str())];
+        self.client.get(&["audit", "v1", "entries"], &query).await
+    }
+
+    /// A page of the default size.
+    ///
+    /// # Errors
+    /// Like [`Self::page`].
+    pub async fn next(&self, start: i64) -> Result<AuditEntries, Failure> {
+        self.page(start, AUDIT_PAGE).await
+    }
 }

@@ -1,35 +1,22 @@
-//! `tutti audit verify`. Main type: [`Options`].
-//!
-//! Invariant: the hashes are computed here; of the service, the file or the store only the rows are
-//! trusted.
+//! Arguments of `tutti audit verify`. Main type: [`AuditVerifyOptions`].
 
-use error_causes::chain;
-use std::fs::File;
-use std::io::{BufRead, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
-use audit::{Expected, Fault, Head, HexHash, KeptHeads, Report, Verifier};
-use store::{Store, StoreConfig};
-
-use super::pages;
-use crate::client::Client;
-use crate::defaults::AUDIT_LINE_BYTES;
-use crate::output::{OutputOptions, json};
+use crate::output::OutputOptions;
 use crate::settings::Connection;
-use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, table, terminal};
 
 /// Arguments of `tutti audit verify`.
 #[derive(Debug, clap::Args)]
-pub struct Options {
+pub struct AuditVerifyOptions {
     /// Head printed by an earlier check, SEQ:HASH or HASH: that entry must still be there
     #[arg(long, value_name = "HEAD", value_parser = head)]
-    expect_head: Vec<NotedHead>,
+    pub expect_head: Vec<NotedHead>,
     /// Check a file written by `tutti audit export` instead of the service
     #[arg(long, value_name = "FILE", conflicts_with = "offline")]
-    file: Option<PathBuf>,
+    pub file: Option<PathBuf>,
     /// Check the database itself, beside a running server or without one; it is only read
     #[arg(long)]
-    offline: bool,
+    pub offline: bool,
     /// With --offline: the server's configuration, which names the database
     #[arg(
         long,
@@ -38,238 +25,59 @@ pub struct Options {
         default_value = "/etc/tutti/tutti.toml",
         value_name = "FILE"
     )]
-    config: PathBuf,
+    pub config: PathBuf,
     #[command(flatten)]
-    shown: OutputOptions,
+    pub shown: OutputOptions,
 }
 
 /// A head that was noted down after an earlier check.
-#[derive(Clone, Copy, Debug)]
-enum NotedHead {
-    Head(Head),
-    Hash([u8; 32]),
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotedHead {
+    /// Number of the entry; `None` if only its hash was noted down.
+    pub seq: Option<i64>,
+    /// Hash of the entry.
+    pub hash: [u8; HASH_BYTES],
 }
 
-// === impl Options ===
+const HASH_BYTES: usize = 32;
 
-impl Options {
-    pub(super) fn offline(&self) -> Option<&Path> {
-        self.offline.then_some(self.config.as_path())
-    }
-
-    fn expected(&self) -> Result<Expected, Failure> {
-        let mut expected = Expected::default();
-        for noted in &self.expect_head {
-            match noted {
-                NotedHead::Head(head) => expected.heads.push(*head),
-                NotedHead::Hash(hash) if expected.hash.is_none() => expected.hash = Some(*hash),
-                NotedHead::Hash(_) => {
-                    let what = "--expect-head takes one hash without a number";
-                    return Err(Failure::Usage(what.to_owned()));
-                }
-            }
-        }
-        Ok(expected)
-    }
+/// A check of the audit log, with the server that has it.
+#[derive(Debug)]
+pub struct AuditVerification {
+    /// Arguments of the command.
+    pub options: AuditVerifyOptions,
+    /// Server to check, unless a file or the database is to be checked.
+    pub connection: Connection,
 }
 
-pub(super) async fn run(options: &Options, connection: &Connection) -> Result<u8, Failure> {
-    let verifier = Verifier::new(options.expected()?);
-    let verified = match &options.file {
-        Some(path) => file(verifier, path)?,
-        None => service(verifier, &Client::with_token(connection)?).await?,
-    };
-    Ok(print_report(options, verified))
-}
+// === impl AuditVerification ===
 
-/// Checks the store without a server.
-pub(super) async fn store(options: &Options, url: String, head_file: &Path) -> Result<u8, Failure> {
-    let mut expected = options.expected()?;
-    let failed = |error: &(dyn std::error::Error + 'static)| Failure::Usage(chain(error));
-    let kept = KeptHeads::read(head_file).map_err(|error| failed(&error))?;
-    expected.heads.extend(kept.all());
-    let store = Store::open_read_only(&StoreConfig::new(url)).await;
-    let store = store.map_err(|error| failed(&error))?;
-    let verified = audit::verify(&store, expected).await;
-    store.close().await;
-    let verified = verified.map_err(|error| failed(&error))?;
-    if kept.head.is_none() {
-        anstream::eprintln!(
-            "{} there is no {}, so only the database says where the chain ends",
-            terminal::warn("warning:"),
-            head_file.display()
-        );
-    }
-    Ok(print_report(options, verified))
-}
-
-async fn service(
-    mut verifier: Verifier,
-    client: &Client,
-) -> Result<Result<Report, Fault>, Failure> {
-    let answer = |what: String| Failure::Answer {
-        url: "/audit/v1/entries".to_owned(),
-        what,
-    };
-    let first = pages::page(client, 0, 0).await?;
-    let head = |page: &api_types::audit::AuditHead| {
-        audit::wire::head(page).map_err(|error| answer(error.to_string()))
-    };
-    verifier.expect(head(&first.head)?);
-    // The head that the server keeps outside its database.
-    if let Some(kept) = &first.kept {
-        for kept in kept.head.iter().chain(&kept.contradicted) {
-            verifier.expect_kept(head(kept)?);
-        }
-    }
-    let mut from = 0;
-    loop {
-        let page = pages::next(client, from).await?;
-        let head = head(&page.head)?;
-        if page.items.is_empty() {
-            return Ok(verifier.finish(head));
-        }
-        for entry in page.items {
-            let row = audit::wire::row(entry).map_err(|error| answer(error.to_string()))?;
-            if let Err(fault) = verifier.feed(&row) {
-                return Ok(Err(fault));
-            }
-        }
-        verifier.expect(head);
-        from = verifier.next();
+impl AuditVerification {
+    /// The server's configuration file, if the database itself is to be checked.
+    pub fn offline(&self) -> Option<&Path> {
+        let AuditVerifyOptions {
+            offline, config, ..
+        } = &self.options;
+        offline.then_some(config.as_path())
     }
 }
 
-/// Checks an export. A file has no head of its own: truncation at its end is found with
-/// `--expect-head` only.
-fn file(mut verifier: Verifier, path: &Path) -> Result<Result<Report, Fault>, Failure> {
-    let read = |source| Failure::Read {
-        path: path.to_owned(),
-        source,
-    };
-    let mut reader = BufReader::new(File::open(path).map_err(read)?);
-    let mut last = Head {
-        seq: 0,
-        hash: [0; 32],
-    };
-    let mut line = String::new();
-    for number in 1_u64.. {
-        line.clear();
-        let mut one = reader.by_ref().take(AUDIT_LINE_BYTES);
-        let bytes = one.read_line(&mut line).map_err(read)?;
-        if bytes == 0 {
-            break;
-        }
-        let content = |what: String| Failure::Content {
-            place: format!("line {number} of {}", path.display()),
-            what,
-        };
-        let entry =
-            decode_errors::json::from_str(&line).map_err(|error| content(error.to_string()))?;
-        let row = audit::wire::row(entry).map_err(|error| content(error.to_string()))?;
-        if let Err(fault) = verifier.feed(&row) {
-            return Ok(Err(fault));
-        }
-        last = Head {
-            seq: row.seq,
-            hash: row.hash,
-        };
-    }
-    Ok(verifier.finish(last))
-}
-
-fn print_report(options: &Options, verified: Result<Report, Fault>) -> u8 {
-    let shown = options.shown.format;
-    match verified {
-        Ok(report) if shown == Format::Json => {
-            json(&serde_json::json!({ "whole": true, "report": report }));
-            EXIT_SUCCESS
-        }
-        Ok(report) => {
-            print(&report);
-            EXIT_SUCCESS
-        }
-        Err(fault) => {
-            if shown == Format::Json {
-                json(&serde_json::json!({ "whole": false, "fault": fault.to_string() }));
-            } else {
-                say!("{} {fault}", terminal::bad("The chain is not whole:"));
-            }
-            EXIT_NODES_FAILED
-        }
-    }
-}
-
-fn print(report: &Report) {
-    let heading = match report.compared_through {
-        0 => terminal::warn(
-            "The chain is whole in itself. It was not compared with a head that was noted down: if its end was \
-             cut off, or all of it written anew, this does not show it.",
-        ),
-        _ => terminal::good("The chain is whole."),
-    };
-    say!("{heading}");
-    let mut fields = vec![
-        (
-            "entries",
-            format!("{} ({} to {})", report.entries, report.first, report.last),
-        ),
-        ("refusals", report.denied.to_string()),
-        ("without result", without_result(report)),
-        ("head", report.head.clone()),
-        ("compared", compared(report)),
-    ];
-    if report.heads_pruned > 0 {
-        let what = format!(
-            "{} not compared: older than what was kept",
-            report.heads_pruned
-        );
-        fields.push(("other heads", what));
-    }
-    table::fields(&fields);
-}
-
-fn compared(report: &Report) -> String {
-    match report.compared_through {
-        0 => "with nothing; note the head down and give it with --expect-head".to_owned(),
-        seq => format!("with a head that was noted down, up to entry {seq}"),
-    }
-}
-
-fn without_result(report: &Report) -> String {
-    let count = report.without_result;
-    if count == 0 {
-        return "0 commands".to_owned();
-    }
-    let named: Vec<_> = report
-        .without_result_first
-        .iter()
-        .map(i64::to_string)
-        .collect();
-    let more = if count > named.len() as u64 {
-        ", …"
-    } else {
-        ""
-    };
-    format!(
-        "{count} commands (entries {}{more}): under way, or the server was killed",
-        named.join(", ")
-    )
-}
-
+/// Parses `SEQ:HASH` or `HASH`, as `tutti audit verify` prints it.
 fn head(text: &str) -> Result<NotedHead, String> {
-    let invalid = || "expected SEQ:HASH or HASH, as `tutti audit verify` prints it".to_owned();
-    match text.split_once(':') {
-        Some((seq, hash)) => {
-            let HexHash(hash) = hash.parse().map_err(|_| invalid())?;
-            let seq = seq.parse().map_err(|_| invalid())?;
-            Ok(NotedHead::Head(Head { seq, hash }))
-        }
-        None => {
-            let HexHash(hash) = text.parse().map_err(|_| invalid())?;
-            Ok(NotedHead::Hash(hash))
-        }
-    }
+    let parsed = match text.split_once(':') {
+        Some((seq, hash)) => seq.parse().ok().map(Some).zip(hash_of_hex(hash)),
+        None => Some(None).zip(hash_of_hex(text)),
+    };
+    let (seq, hash) =
+        parsed.ok_or("expected SEQ:HASH or HASH, as `tutti audit verify` prints it")?;
+    Ok(NotedHead { seq, hash })
+}
+
+fn hash_of_hex(digits: &str) -> Option<[u8; HASH_BYTES]> {
+    let is_hash = digits.len() == 2 * HASH_BYTES && digits.bytes().all(|it| it.is_ascii_hexdigit());
+    let byte = |at: usize| u8::from_str_radix(digits.get(2 * at..2 * at + 2)?, 16).ok();
+    let bytes: Vec<u8> = (0..HASH_BYTES).map_while(byte).collect();
+    bytes.try_into().ok().filter(|_| is_hash)
 }
 
 #[cfg(test)]
@@ -279,54 +87,14 @@ mod tests {
     #[test]
     fn a_head_is_read_as_it_is_printed() {
         let hash = "0f".repeat(32);
-        assert!(matches!(head(&hash), Ok(NotedHead::Hash([15, ..]))));
-        let printed = head(&format!("7:{hash}"));
-        assert!(matches!(printed, Ok(NotedHead::Head(Head { seq: 7, .. }))));
+        let noted = |seq| NotedHead {
+            seq,
+            hash: [15; HASH_BYTES],
+        };
+        assert_eq!(head(&hash), Ok(noted(None)));
+        assert_eq!(head(&format!("7:{hash}")), Ok(noted(Some(7))));
         for bad in ["", "7", "7:", ":0f", "x:0f", "0g"] {
             assert!(head(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn an_export_that_was_changed_is_not_whole() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("audit.jsonl");
-        let mut rows = Vec::new();
-        let mut prev = [0; 32];
-        for seq in 1..=3 {
-            let entry = store::NewAudit {
-                phase: "event".to_owned(),
-                times: 1,
-                ..store::NewAudit::default()
-            };
-            let hash = entry.hash(store::AUDIT_VERSION, seq, &prev);
-            let version = store::AUDIT_VERSION;
-            let row = store::AuditRow {
-                seq,
-                version,
-                entry,
-                prev,
-                hash,
-            };
-            prev = row.hash;
-            rows.push(row);
-        }
-        let written = |rows: &[store::AuditRow]| {
-            let entries = rows.iter().cloned().map(audit::wire::entry);
-            let lines: Vec<_> = entries
-                .map(|entry| serde_json::json!(entry).to_string())
-                .collect();
-            std::fs::write(&path, lines.join("\n")).unwrap();
-            file(Verifier::new(Expected::default()), &path).unwrap()
-        };
-        assert_eq!(written(&rows).unwrap().entries, 3);
-        rows.swap(1, 2);
-        assert_eq!(written(&rows), Err(Fault::Missing { seq: 2, next: 3 }));
-        rows.swap(1, 2);
-        rows[1].entry.times = 7;
-        assert_eq!(written(&rows), Err(Fault::Edited { seq: 2 }));
-        std::fs::write(&path, "{}\n").unwrap();
-        let said = file(Verifier::new(Expected::default()), &path).unwrap_err();
-        assert!(said.to_string().contains("line 1 of"), "{said}");
     }
 }

@@ -4,13 +4,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use api_types::{CodeDeploy, CodeDeploysCommand};
-use code_store::defaults::KEEP_VERSIONS;
 
 use super::CODE_MANAGER;
+use super::directory::LocalCodeOptions;
 use super::display::{changes, notes, short};
-use super::local::settings::LocalCodeOptions;
 use crate::client::Client;
-use crate::defaults::DEPLOY_TIMEOUT;
+use crate::defaults::{DEPLOY_TIMEOUT, KEEP_VERSIONS};
 use crate::output::json;
 use crate::terminal::harmless;
 use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, ProgramName, terminal};
@@ -32,21 +31,21 @@ or not yet on a server that follows;
 pub struct Options {
     /// Environments, named after their branches
     #[arg(value_name = "ENVIRONMENT")]
-    pub(super) environments: Vec<String>,
+    pub environments: Vec<String>,
     /// All environments; those whose branches are gone are removed
     #[arg(long, conflicts_with = "environments")]
-    pub(super) all: bool,
+    pub all: bool,
     /// Look up only this module and leave everything else as it is live; in all environments that
     /// have it unless some are named
     #[arg(long = "module", value_name = "MODULE")]
-    pub(super) modules: Vec<String>,
+    pub modules: Vec<String>,
     /// Leave modules as they are live, and look up only the control repository
     #[arg(long, conflicts_with_all = ["modules", "local"])]
     no_modules: bool,
     /// Build the versions and compare them without switching; all environments unless some are
     /// named
     #[arg(long)]
-    pub(super) dry_run: bool,
+    pub dry_run: bool,
     /// Do not wait until the deployment ends
     #[arg(long, conflicts_with = "local")]
     no_wait: bool,
@@ -63,7 +62,7 @@ pub struct Options {
     reason: String,
     /// Output format
     #[arg(long, value_enum, default_value = "human")]
-    pub(super) format: Format,
+    pub format: Format,
     /// With --local: number of versions of each environment to keep beside the live one, or all
     #[arg(
         long,
@@ -71,17 +70,17 @@ pub struct Options {
         requires = "local",
         default_value_t = KeepVersions(Some(KEEP_VERSIONS))
     )]
-    pub(super) keep_versions: KeepVersions,
+    pub keep_versions: KeepVersions,
     /// With --local: days for which other versions are kept after they were live
     #[arg(long, value_name = "DAYS", requires = "local", default_value_t = KEEP_DAYS)]
-    pub(super) keep_days: u32,
+    pub keep_days: u32,
     #[command(flatten)]
-    pub(super) place: LocalCodeOptions,
+    pub place: LocalCodeOptions,
 }
 
 /// Number of versions to keep; `None`: all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct KeepVersions(pub(super) Option<usize>);
+pub struct KeepVersions(pub Option<usize>);
 
 const KEEP_DAYS: u32 = 7;
 
@@ -113,12 +112,11 @@ impl fmt::Display for KeepVersions {
 // === impl Options ===
 
 impl Options {
-    pub(super) fn is_local(&self) -> bool {
-        self.place.local
-    }
-
     /// Refuses to deploy everything unless --all is given.
-    pub(super) fn check(&self) -> Result<(), Failure> {
+    ///
+    /// # Errors
+    /// Neither environments nor modules are named, and `--all` is missing.
+    pub fn check(&self) -> Result<(), Failure> {
         let names_what = !self.environments.is_empty() || !self.modules.is_empty();
         if names_what || self.all || self.dry_run {
             return Ok(());
@@ -194,7 +192,7 @@ fn print(deploy: &CodeDeploy, is_dry: bool) {
 }
 
 /// The line for an environment that did not go live, or would not in a dry run.
-pub(super) fn failure(is_dry: bool) -> &'static str {
+pub fn failure(is_dry: bool) -> &'static str {
     match is_dry {
         true => "could not go live, and stays as it was",
         false => "not deployed, and stays as it was",

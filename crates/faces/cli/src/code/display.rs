@@ -5,7 +5,7 @@ use api_types::{CodeChanges, CodeDeployment, Timestamp};
 use crate::terminal::harmless;
 
 /// The first digits, enough to tell versions apart.
-pub(crate) fn short(digits: &str) -> &str {
+pub fn short(digits: &str) -> &str {
     let is_digits = digits.bytes().all(|b| b.is_ascii_hexdigit());
     match is_digits {
         true => digits.get(..10).unwrap_or(digits),
@@ -53,6 +53,6 @@ pub(super) fn notes(told: &CodeDeployment) {
 
 /// Megabytes with one decimal digit.
 #[expect(clippy::cast_precision_loss, reason = "it is shown with one digit")]
-pub(super) fn megabytes(bytes: u64) -> f64 {
+pub fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1e6
 }

@@ -6,10 +6,10 @@
 
 mod deploy;
 mod diff;
+mod directory;
 mod display;
 mod gc;
 mod history;
-mod local;
 mod pin;
 mod promote;
 mod puppetserver;
@@ -19,10 +19,20 @@ mod verify;
 mod versions;
 
 use crate::client::Client;
+use crate::local::LocalCommand::{
+    CodeContent, CodeDeploy, CodeId, CodeRollback, CodeVerify, CodeVersions, PuppetserverSetup,
+};
+use crate::local::LocalRunner;
 use crate::settings::Connection;
 use crate::{Failure, ProgramName};
 
-pub(crate) use display::short;
+pub use deploy::{KeepVersions, Options as DeployOptions, failure as failure_text};
+pub use directory::LocalCodeOptions;
+pub use display::{megabytes, short};
+pub use puppetserver::{CodeDirectories, ContentOptions, IdOptions, SetupOptions};
+pub use rollback::Options as RollbackOptions;
+pub use verify::{Options as VerifyOptions, print as print_verification};
+pub use versions::Options as VersionsOptions;
 
 /// Verbs of `tutti code`.
 #[derive(Debug, clap::Subcommand)]
@@ -70,15 +80,14 @@ pub(crate) async fn run(
     verb: Verb,
     connection: &Connection,
     name: ProgramName,
+    run_local: LocalRunner,
 ) -> Result<u8, Failure> {
     let client = || Client::with_token(connection);
     match verb {
-        Verb::Deploy(options) if options.is_local() => Box::pin(local::deploy::run(&options)).await,
-        Verb::Versions(options) if options.is_local() => local::versions::run(&options),
-        Verb::Rollback(options) if options.is_local() => {
-            Box::pin(local::versions::rollback(&options)).await
-        }
-        Verb::Verify(options) if options.is_local() => Box::pin(local::verify::run(&options)).await,
+        Verb::Deploy(options) if options.place.local => run_local(CodeDeploy(options)).await,
+        Verb::Versions(options) if options.place.local => run_local(CodeVersions(options)).await,
+        Verb::Rollback(options) if options.place.local => run_local(CodeRollback(options)).await,
+        Verb::Verify(options) if options.place.local => run_local(CodeVerify(options)).await,
         Verb::Deploy(options) => deploy::run(&options, &client()?, name).await,
         Verb::Status(options) => status::run(&options, &client()?, name).await,
         Verb::History(options) => history::run(&options, &client()?).await,
@@ -90,9 +99,9 @@ pub(crate) async fn run(
         Verb::Unpin(options) => pin::unpin(&options, &client()?).await,
         Verb::Gc(options) => gc::run(&options, &client()?).await,
         Verb::Verify(options) => verify::run(&options, &client()?).await,
-        Verb::Id(options) => puppetserver::id(&options),
-        Verb::Content(options) => puppetserver::content(&options),
-        Verb::PuppetserverSetup(options) => puppetserver::setup(&options),
+        Verb::Id(options) => run_local(CodeId(options)).await,
+        Verb::Content(options) => run_local(CodeContent(options)).await,
+        Verb::PuppetserverSetup(options) => run_local(PuppetserverSetup(options)).await,
         Verb::PrintConfig => status::print_config(connection),
     }
 }

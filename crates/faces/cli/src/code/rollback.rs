@@ -3,8 +3,8 @@
 use api_types::{CodeDeployment, CodeRollbackCommand};
 
 use super::CODE;
+use super::directory::LocalCodeOptions;
 use super::display::{changes, notes, short};
-use super::local::settings::LocalCodeOptions;
 use crate::client::Client;
 use crate::output::json;
 use crate::terminal::harmless;
@@ -21,11 +21,11 @@ has; `tutti code pin` keeps it from that.")]
 pub struct Options {
     /// Name of the environment
     #[arg(value_name = "ENVIRONMENT")]
-    pub(super) environment: String,
+    pub environment: String,
     /// Version, or its first digits [default: the version that was live before; required with
     /// --local]
     #[arg(value_name = "VERSION", required_if_eq("local", "true"))]
-    pub(super) version: Option<String>,
+    pub version: Option<String>,
     /// Reason, shown in the history
     #[arg(
         long,
@@ -38,15 +38,7 @@ pub struct Options {
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
     #[command(flatten)]
-    pub(super) place: LocalCodeOptions,
-}
-
-// === impl Options ===
-
-impl Options {
-    pub(super) fn is_local(&self) -> bool {
-        self.place.local
-    }
+    pub place: LocalCodeOptions,
 }
 
 pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {

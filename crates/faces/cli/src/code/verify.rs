@@ -6,8 +6,8 @@
 use api_types::{CodeVerified, CodeVerifiedVersion, CodeVerifyCommand};
 
 use super::CODE;
+use super::directory::LocalCodeOptions;
 use super::display::{megabytes, short};
-use super::local::settings::LocalCodeOptions;
 use crate::client::Client;
 use crate::defaults::DEPLOY_TIMEOUT;
 use crate::output::json;
@@ -27,20 +27,12 @@ each as a deployment of its environment. The exit code is 0 if nothing is damage
 pub struct Options {
     /// Restore damaged files
     #[arg(long)]
-    pub(super) repair: bool,
+    pub repair: bool,
     /// Output format
     #[arg(long, value_enum, default_value = "human")]
     format: Format,
     #[command(flatten)]
-    pub(super) place: LocalCodeOptions,
-}
-
-// === impl Options ===
-
-impl Options {
-    pub(super) fn is_local(&self) -> bool {
-        self.place.local
-    }
+    pub place: LocalCodeOptions,
 }
 
 pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {
@@ -53,7 +45,7 @@ pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failur
 }
 
 /// Prints the result of a verification and returns the exit code.
-pub(super) fn print(verified: &CodeVerified, options: &Options) -> u8 {
+pub fn print(verified: &CodeVerified, options: &Options) -> u8 {
     match options.format {
         Format::Json => json(verified),
         Format::Human => print_table(verified, options.repair),

@@ -3,8 +3,8 @@
 use api_types::{CodeVersion, CodeVersions};
 
 use super::CODE;
+use super::directory::LocalCodeOptions;
 use super::display::short;
-use super::local::settings::LocalCodeOptions;
 use crate::client::Client;
 use crate::output::json;
 use crate::terminal::{self, harmless};
@@ -19,20 +19,12 @@ use crate::{EXIT_SUCCESS, Failure, Format, table};
 pub struct Options {
     /// Only versions of this environment
     #[arg(value_name = "ENVIRONMENT")]
-    pub(super) environment: Option<String>,
+    pub environment: Option<String>,
     /// Output format
     #[arg(long, value_enum, default_value = "human")]
-    pub(super) format: Format,
+    pub format: Format,
     #[command(flatten)]
-    pub(super) place: LocalCodeOptions,
-}
-
-// === impl Options ===
-
-impl Options {
-    pub(super) fn is_local(&self) -> bool {
-        self.place.local
-    }
+    pub place: LocalCodeOptions,
 }
 
 pub(super) async fn run(options: &Options, client: &Client) -> Result<u8, Failure> {

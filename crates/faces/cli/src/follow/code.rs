@@ -5,12 +5,15 @@
 
 use std::collections::BTreeMap;
 
-use code_store::versioned_code::CodeId;
 use serde_json::Value;
 
 use crate::code::short;
 use crate::defaults::CODE_VERSIONS;
 use crate::terminal::{harmless, warn};
+
+/// Start of a code id in the form of Puppet Enterprise; the signature, `;` and the environment
+/// follow.
+const CODE_ID: &str = "urn:puppet:code-id:1:";
 
 /// The code versions of many runs.
 #[derive(Debug, Default)]
@@ -43,16 +46,15 @@ impl RunVersion {
     /// Reads the version from a run's result, if it has one.
     pub(crate) fn of(result: &Value) -> Option<Self> {
         let id = result["code_id"].as_str().filter(|id| !id.is_empty())?;
-        Some(match id.parse::<CodeId>() {
-            Ok(id) => Self {
-                environment: id.environment.to_string(),
-                signature: id.signature.to_string(),
-            },
+        let parts = id.strip_prefix(CODE_ID).and_then(|id| id.split_once(';'));
+        let (environment, signature) = match parts {
+            Some((signature, environment)) => (environment, signature),
             // From a custom code-id-command.
-            Err(_) => Self {
-                environment: result["environment"].as_str().unwrap_or("-").to_owned(),
-                signature: id.to_owned(),
-            },
+            None => (result["environment"].as_str().unwrap_or("-"), id),
+        };
+        Some(Self {
+            environment: environment.to_owned(),
+            signature: signature.to_owned(),
         })
     }
 

@@ -10,14 +10,12 @@ mod help;
 mod hostile;
 mod job_code;
 mod jobs;
-mod local;
-mod lookup;
+
 mod names;
 mod plans;
 mod rbac;
 mod sites;
 mod targets;
-mod validate;
 
 use clap::Parser;
 

@@ -10,10 +10,9 @@ use environments::EnvironmentName;
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
-use super::gc;
-use crate::code::deploy::{Options, failure};
-use crate::code::display::short;
-use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, terminal};
+use super::{directory, gc};
+use cli::code::{DeployOptions, failure_text, short};
+use cli::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, say, terminal};
 use error_causes::chain;
 
 /// The result of deploying one environment.
@@ -40,9 +39,9 @@ enum PlannedDeployment<'f> {
     Unknown,
 }
 
-pub(in crate::code) async fn run(options: &Options) -> Result<u8, Failure> {
+pub(crate) async fn run(options: &DeployOptions) -> Result<u8, Failure> {
     options.check()?;
-    let (deployer, command) = options.place.open()?;
+    let (deployer, command) = directory::open(&options.place)?;
     let done = match options.modules.is_empty() {
         true => Box::pin(whole(options, &deployer)).await,
         false => Box::pin(modules(options, &deployer)).await,
@@ -71,7 +70,7 @@ struct DeployResult {
     modified: Option<Vec<EnvironmentName>>,
 }
 
-async fn whole(options: &Options, deployer: &Deployer) -> Result<DeployResult, Failure> {
+async fn whole(options: &DeployOptions, deployer: &Deployer) -> Result<DeployResult, Failure> {
     let round = deployer.round();
     let environments = deployer
         .environments(&round)
@@ -104,14 +103,14 @@ async fn whole(options: &Options, deployer: &Deployer) -> Result<DeployResult, F
 }
 
 /// True if garbage collection may find a version to remove.
-fn is_something_new(options: &Options, all: &[EnvironmentResult]) -> bool {
+fn is_something_new(options: &DeployOptions, all: &[EnvironmentResult]) -> bool {
     let has_switched =
         |ended: &EnvironmentResult| ended.outcome.as_ref().is_ok_and(|live| !live.was_live);
     !options.dry_run && all.iter().any(has_switched)
 }
 
 /// Deploys only some modules, of the environments that have them.
-async fn modules(options: &Options, deployer: &Deployer) -> Result<DeployResult, Failure> {
+async fn modules(options: &DeployOptions, deployer: &Deployer) -> Result<DeployResult, Failure> {
     let round = deployer.round();
     let live = deployer.versions().environments();
     let live = live.map_err(|error| Failure::Usage(chain(&error)))?;
@@ -158,7 +157,7 @@ async fn modules(options: &Options, deployer: &Deployer) -> Result<DeployResult,
 
 /// Deploys several environments concurrently and reports them in order.
 async fn deploy_each(
-    options: &Options,
+    options: &DeployOptions,
     deployer: &Deployer,
     round: &ResolveRound,
     wishes: Vec<(String, PlannedDeployment<'_>)>,
@@ -180,7 +179,7 @@ async fn deploy_each(
 }
 
 /// Prints the results and returns the exit code.
-fn report(options: &Options, all: &[EnvironmentResult]) -> u8 {
+fn report(options: &DeployOptions, all: &[EnvironmentResult]) -> u8 {
     if options.format == Format::Json {
         say!(
             "{:#}",
@@ -194,7 +193,7 @@ fn report(options: &Options, all: &[EnvironmentResult]) -> u8 {
 }
 
 fn wanted<'f>(
-    options: &Options,
+    options: &DeployOptions,
     environments: &'f Environments,
 ) -> Vec<(String, PlannedDeployment<'f>)> {
     let found = &environments.found;
@@ -219,7 +218,7 @@ fn wanted<'f>(
 
 /// Deploys one environment; `None` if it does not have the module and was not named explicitly.
 async fn deploy_one(
-    options: &Options,
+    options: &DeployOptions,
     deployer: &Deployer,
     round: &ResolveRound,
     environment: String,
@@ -268,7 +267,7 @@ async fn deploy_one(
 }
 
 async fn go_live(
-    options: &Options,
+    options: &DeployOptions,
     deployer: &Deployer,
     built: BuiltVersion,
 ) -> Result<LiveVersion, String> {
@@ -336,7 +335,7 @@ impl EnvironmentResult {
                 live.notes.iter().for_each(|note| say!("    {note}"));
             }
             Err(error) => {
-                say!("{} {name}: {}", terminal::bad("✗"), failure(is_dry));
+                say!("{} {name}: {}", terminal::bad("✗"), failure_text(is_dry));
                 error.lines().for_each(|line| say!("    {line}"));
             }
         }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use syntax::{Diagnostic, Location, Severity, Source};
 
-use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, terminal};
+use cli::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, Format, say, terminal};
 
 /// Arguments of `tutti validate`.
 #[derive(Debug, clap::Args)]
@@ -74,7 +74,11 @@ struct CheckedSource {
     found: Vec<Diagnostic>,
 }
 
-pub(crate) fn run(options: &Options) -> Result<u8, Failure> {
+/// Runs the command and returns its exit code.
+///
+/// # Errors
+/// The arguments are wrong, or a file cannot be read.
+pub fn run(options: &Options) -> Result<u8, Failure> {
     let inputs = files::inputs(options)?;
     let mut all = Vec::with_capacity(inputs.len());
     for input in inputs {

@@ -2,22 +2,24 @@
 
 use code_store::integrity::{StoreVerification, check_store};
 use error_causes::chain;
+
+use super::directory;
 use tokio_util::sync::CancellationToken;
 
-use crate::Failure;
-use crate::code::verify::{Options, print};
+use cli::Failure;
+use cli::code::{VerifyOptions, print_verification};
 
-pub(in crate::code) async fn run(options: &Options) -> Result<u8, Failure> {
+pub(crate) async fn run(options: &VerifyOptions) -> Result<u8, Failure> {
     let cut = CancellationToken::new();
     let verified = match options.repair {
         true => {
-            let (deployer, _) = options.place.open()?;
+            let (deployer, _) = directory::open(&options.place)?;
             let verified = deployer.verify(true, cut).await;
             verified.map_err(|error| Failure::Usage(chain(&error)))?
         }
         // A check without repairs need not wait for a process that deploys.
         false => {
-            let versions = options.place.look()?;
+            let versions = directory::versions(&options.place)?;
             let checked = check_store(&versions, &cut);
             StoreVerification {
                 check: checked.map_err(|error| Failure::Usage(chain(&error)))?,
@@ -25,5 +27,5 @@ pub(in crate::code) async fn run(options: &Options) -> Result<u8, Failure> {
             }
         }
     };
-    Ok(print(&verified.shown(), options))
+    Ok(print_verification(&verified.shown(), options))
 }

@@ -17,7 +17,7 @@ use evaluator::{EvaluationLimits, Evaluator, ParseCache, Unwind, VariableScope};
 use lookup::{Cache, Explainer, Request, Trail};
 use pcore::{Hash, Type, Value};
 
-use crate::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, terminal};
+use cli::{EXIT_NODES_FAILED, EXIT_SUCCESS, Failure, say, terminal};
 
 /// Arguments of `tutti lookup`.
 #[derive(Debug, clap::Args)]
@@ -73,7 +73,11 @@ pub struct Options {
 /// The key that Puppet's explanations use for data of no module.
 const ANY_KEY: &str = "__global__";
 
-pub(crate) fn run(options: &Options) -> Result<u8, Failure> {
+/// Runs the command and returns its exit code.
+///
+/// # Errors
+/// The arguments are wrong, or a file cannot be read.
+pub fn run(options: &Options) -> Result<u8, Failure> {
     let keys = options.keys()?;
     let merge = options.merge()?;
     let environment = options.place.find()?;

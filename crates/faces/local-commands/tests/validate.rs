@@ -2,9 +2,9 @@
 
 use clap::Parser as _;
 
-use crate::Failure;
-use crate::say::tests::{catch, printed};
-use crate::validate::{Options, run};
+use cli::Failure;
+use cli::say::{capture, captured};
+use local_commands::validate::{Options, run};
 
 #[derive(clap::Parser)]
 struct Line {
@@ -14,9 +14,9 @@ struct Line {
 
 fn validate(arguments: &[&str]) -> (Result<u8, Failure>, String) {
     let line = Line::parse_from(std::iter::once("validate").chain(arguments.iter().copied()));
-    catch();
+    capture();
     let code = run(&line.options);
-    (code, printed())
+    (code, captured())
 }
 
 fn directory(files: &[(&str, &str)]) -> tempfile::TempDir {

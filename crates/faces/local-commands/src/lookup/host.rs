@@ -12,7 +12,7 @@ use pcore::{Type, Value};
 
 use super::environment::Environment;
 use super::site::EnvironmentFiles;
-use crate::terminal;
+use cli::terminal;
 
 /// Files of an environment, and the lookups in it.
 pub(crate) struct LocalHost {

@@ -2,9 +2,9 @@
 
 use clap::Parser as _;
 
-use crate::Failure;
-use crate::lookup::{Options, run};
-use crate::say::tests::{catch, printed};
+use cli::Failure;
+use cli::say::{capture, captured};
+use local_commands::lookup::{Options, run};
 
 #[derive(clap::Parser)]
 struct Line {
@@ -65,9 +65,9 @@ impl Site {
         let fixed = ["lookup", "--codedir", &codedir, "--hiera_config", &nowhere];
         let fixed = fixed.into_iter().chain(["--environment", "test"]);
         let line = Line::parse_from(fixed.chain(arguments.iter().copied()));
-        catch();
+        capture();
         let code = run(&line.options);
-        (code, printed())
+        (code, captured())
     }
 
     /// What is printed for a value that is found.

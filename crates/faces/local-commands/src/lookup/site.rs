@@ -10,8 +10,8 @@ use lookup::{DirectoryEntry, FileIdentity, Files, HostError};
 use zeroize::Zeroizing;
 
 use super::environment::Environment;
-use crate::Failure;
-use crate::input::{read_if_there, read_limited};
+use cli::Failure;
+use cli::input::{read_if_there, read_limited};
 
 const NANOSECONDS: i128 = 1_000_000_000;
 

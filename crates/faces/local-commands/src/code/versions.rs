@@ -7,11 +7,13 @@ use code_store::version::Versions;
 use environments::EnvironmentName;
 use serde_json::json;
 
-use crate::code::display::short;
-use crate::code::rollback::Options as Rollback;
-use crate::code::versions::Options;
-use crate::{EXIT_SUCCESS, Failure, Format, table, terminal};
+use cli::code::RollbackOptions;
+use cli::code::VersionsOptions;
+use cli::code::short;
+use cli::{EXIT_SUCCESS, Failure, Format, say, table, terminal};
 use error_causes::chain;
+
+use super::directory;
 
 /// A code version on this machine.
 struct Version {
@@ -21,8 +23,8 @@ struct Version {
     lock: Option<VersionLock>,
 }
 
-pub(in crate::code) fn run(options: &Options) -> Result<u8, Failure> {
-    let mut all = all(&options.place.look()?)?;
+pub(crate) fn run(options: &VersionsOptions) -> Result<u8, Failure> {
+    let mut all = all(&directory::versions(&options.place)?)?;
     if let Some(wanted) = &options.environment {
         all.retain(|version| version.environment.as_str() == wanted);
     }
@@ -84,8 +86,8 @@ fn all(versions: &Versions) -> Result<Vec<Version>, Failure> {
         .collect())
 }
 
-pub(in crate::code) async fn rollback(options: &Rollback) -> Result<u8, Failure> {
-    let (deployer, _) = options.place.open()?;
+pub(crate) async fn rollback(options: &RollbackOptions) -> Result<u8, Failure> {
+    let (deployer, _) = directory::open(&options.place)?;
     let digits = options.version.as_deref().unwrap_or_default();
     let mut fitting = all(deployer.versions())?;
     fitting.retain(|version| {

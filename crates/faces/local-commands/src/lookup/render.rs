@@ -7,7 +7,7 @@ use pcore::{Hash, Value};
 use psych::{Layout, Node, Style};
 use serde_json::Value as Json;
 
-use crate::terminal;
+use cli::terminal;
 
 // The values have no help of their own, like those of `--format`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]

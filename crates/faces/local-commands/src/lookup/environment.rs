@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::Failure;
-use crate::input::read_if_there;
+use cli::Failure;
+use cli::input::read_if_there;
 
 /// Code directories with their configuration directories; the first that exists is used.
 const DIRECTORIES: [(&str, &str); 2] = [

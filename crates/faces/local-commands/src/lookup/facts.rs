@@ -4,8 +4,8 @@ use std::path::Path;
 
 use pcore::{Hash, Value};
 
-use crate::Failure;
-use crate::input::read_limited;
+use cli::Failure;
+use cli::input::read_limited;
 
 /// Reads facts from a file; empty without a file.
 pub(crate) fn of(path: Option<&Path>) -> Result<Hash, Failure> {

@@ -4,7 +4,8 @@ use annotate_snippets::{AnnotationKind, Element, Level, Renderer, Snippet};
 use syntax::{Diagnostic, Severity, Span};
 
 use super::CheckedSource;
-use crate::terminal;
+use cli::say;
+use cli::terminal;
 
 /// Prints every finding of a source, errors first.
 pub(super) fn all(checked: &CheckedSource) {

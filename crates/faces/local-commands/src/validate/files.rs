@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::module::{ModuleRoot, ModuleRoots};
 use super::{Language, Options};
-use crate::Failure;
 use crate::defaults::SOURCE_DEPTH_MAX;
+use cli::Failure;
 
 /// A source to check.
 pub(super) struct SourceInput {

@@ -8,16 +8,16 @@ use std::time::Duration;
 use code_deployments::Deployer;
 use code_store::gc::{CollectOptions, CollectedGarbage, RetentionSettings};
 
-use crate::code::deploy::Options;
-use crate::code::display::megabytes;
-use crate::{Format, terminal};
+use cli::code::DeployOptions;
+use cli::code::megabytes;
+use cli::{Format, say, terminal};
 use error_causes::chain;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Removes unneeded versions, reports them, and repacks cached repositories that need it. No
 /// deployment runs meanwhile.
-pub(super) async fn collect(options: &Options, deployer: &Deployer) {
+pub(super) async fn collect(options: &DeployOptions, deployer: &Deployer) {
     deployer.repack().await;
     if deployer.is_of_a_server() {
         return;
